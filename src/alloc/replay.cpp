@@ -122,7 +122,7 @@ class Replay {
                 case EventKind::record_stream: allocator_.record_stream(blocks_[event.id], event.stream); break;
                 case EventKind::stream_done: allocator_.finish_stream(event.stream, event.id); break;
                 case EventKind::warm_up:
-                    if (!warm_up(window, at)) return at;
+                    if (!warm_up(window, at, program_.warm_ups[event.id])) return at;
                     break;
             }
         }
@@ -147,9 +147,9 @@ class Replay {
         return true;
     }
 
-    bool warm_up(WindowLevels& window, Instant at) {
+    bool warm_up(WindowLevels& window, Instant at, const WarmUp& block) {
         const PoolStatistics& all = statistics_->all();
-        const std::int64_t bytes = bytes_of(program_.warm_up, all);
+        const std::int64_t bytes = bytes_of(block, all);
         const std::int64_t reserved = all.reserved.peak;
         const AllocationResult result = allocator_.malloc(bytes);
         if (all.reserved.peak > reserved) window.reserved_peak_at = at + 1;

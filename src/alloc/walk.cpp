@@ -34,7 +34,7 @@ void walk(const Program& program, const AllocatorOptions& options, const std::fu
             case EventKind::stream_done: allocator.finish_stream(event.stream, event.id); break;
             case EventKind::warm_up: {
                 const AllocationResult result =
-                    allocator.malloc(bytes_of(program.warm_up, allocator.statistics().all()));
+                    allocator.malloc(bytes_of(program.warm_ups[event.id], allocator.statistics().all()));
                 walked.served = result.ok;
                 allocator.free(result.block);
                 break;

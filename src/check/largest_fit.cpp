@@ -183,7 +183,7 @@ LargestFit largest_fit(const Job& job) {
 }
 
 Prediction predict_with_largest_fit(const Job& job) {
-    if (generates_rows(job.plan.loop.kind) || !job.plan.batch.lengths.empty()) return predict(job);
+    if (may_generate(job.plan.loop.kind) || !job.plan.batch.lengths.empty()) return predict(job);
     if (lengths_are_apart(job.model, job.plan)) return predict_with_next_larger(job);
     if (!job.device.capacity_known || job.plan.distributed) {
         Prediction out = predict_with_next_larger(job);

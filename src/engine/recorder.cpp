@@ -86,8 +86,9 @@ void Recorder::tell(std::uint8_t on) {
 }
 
 void Recorder::warm_up(const WarmUp& block) {
-    program_.warm_up = block;
-    if (keeps_program()) program_.events.push_back({EventKind::warm_up, 0, 0});
+    if (!keeps_program()) return;
+    program_.events.push_back({EventKind::warm_up, static_cast<std::uint32_t>(program_.warm_ups.size()), 0});
+    program_.warm_ups.push_back(block);
 }
 
 std::uint32_t Recorder::managed_alloc(Size bytes, Op op) { return add(bytes, op, EventKind::managed_alloc); }

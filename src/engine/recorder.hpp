@@ -73,7 +73,7 @@ class Recorder {
     std::uint32_t managed_alloc(Size bytes, Op op);
     void managed_free(std::uint32_t id);
     void empty_cache();
-    /// Once in a run: a block whose size is the allocator's matter.
+    /// A block whose size is the allocator's matter.
     void warm_up(const WarmUp& block);
     /// Divides a live allocation of a formula: `part` bytes are an allocation of their own from the beginning on,
     /// `rest` bytes stay.

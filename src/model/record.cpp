@@ -19,6 +19,7 @@
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/recorded/model.hpp"
+#include "model/second/second_network.hpp"
 #include "model/supported.hpp"
 #include "model/unsloth/setup.hpp"
 #include "spec/network/flash_attention.hpp"
@@ -96,6 +97,7 @@ void adapt_in_preference_trainer(const Run& run, Network& network, const std::op
     }
     recorder.mark("after_load");
     recorder.begin({PhaseKind::trainer});
+    load_seconds(run);
     if (by_trainer && prepare(run, network)) recorder.begin({PhaseKind::trainer});
     if (run.plan.peft) {
         recorder.begin({PhaseKind::adapters});
@@ -146,7 +148,18 @@ void run_all(const Run& stored) {
     const std::shared_ptr<const network::Document> recording = recording_of(stored);
     std::optional<RecordedModel> recorded;
     if (recording) recorded.emplace(*recording).bind(network);
-    const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr, stored.unsloth};
+    Seconds seconds;
+    const bool alone = plan.reward_models.empty() && !plan.teacher;
+    const Run run{session,
+                  spec,
+                  plan,
+                  stored.stack,
+                  sizes,
+                  nullptr,
+                  recorded ? &*recorded : nullptr,
+                  stored.unsloth,
+                  nullptr,
+                  alone ? nullptr : &seconds};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);

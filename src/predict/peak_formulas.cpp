@@ -71,7 +71,7 @@ Size level_behind(const Program& program, std::span<const Size> bytes, std::size
 
 PeakFormulas peak_formulas(const Job& job) {
     check_plan(job.model, job.plan, job.stack);
-    if (generates_rows(job.plan.loop.kind))
+    if (may_generate(job.plan.loop.kind))
         throw Error(ErrorKind::unsupported, "loop.kind",
                     "formulas of a run that generates are not written: each length has its own steps",
                     "vramfit predict shows the peaks of one length");

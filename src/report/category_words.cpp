@@ -53,6 +53,8 @@ std::string words_of(Category category, const Prediction& p) {
         case Category::workspaces: return "cuBLAS workspaces";
         case Category::activation_gradients: return "gradients of activations";
         case Category::dequantized_weights: return "a quantized weight, unpacked for use";
+        case Category::reward_models: return p.plan.reward_models.size() > 1 ? "reward models" : "reward model";
+        case Category::teacher: return "teacher";
         case Category::unattributed: break;
     }
     return "not attributed";

@@ -7,6 +7,6 @@ namespace vramfit::report {
 /// them. src/report/html/common.js has the same.
 inline constexpr const char* kCategoryColours[] = {"#999999", "#0072B2", "#56B4E9", "#CC79A7", "#D55E00",
                                                    "#009E73", "#E69F00", "#F0E442", "#8C6D31", "#7B4FA3",
-                                                   "#4C9F9F", "#B5B35C", "#C0504D"};
+                                                   "#4C9F9F", "#B5B35C", "#C0504D", "#1B4F72", "#6E2C00"};
 
 }  // namespace vramfit::report

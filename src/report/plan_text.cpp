@@ -96,6 +96,15 @@ std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
     return reentrant ? "reentrant" : "non-reentrant";
 }
 
+/// What GKD generates.
+std::string distilled(const DistillationPlan& plan) {
+    const std::int64_t tokens = plan.generated.value_or(plan.max_new_tokens);
+    if (plan.lmbda >= 1) return fmt::format(", {} tokens that the student generates", tokens);
+    const char* const others = plan.seq_kd ? ", else the teacher" : "";
+    if (plan.lmbda > 0) return fmt::format(", in some steps {} tokens that the student generates{}", tokens, others);
+    return plan.seq_kd ? fmt::format(", {} tokens that the teacher generates", tokens) : ", completions of the data";
+}
+
 std::string batch(const TrainPlan& plan, Axes axes) {
     std::string out = axes == Axes::listed ? std::string("batch size and tokens as listed")
                                            : fmt::format("{} x {} tokens", plan.training.per_device_train_batch_size,
@@ -114,6 +123,7 @@ std::string batch(const TrainPlan& plan, Axes axes) {
         return out + fmt::format(", completions of {}{} tokens of prompts of {}{}, {} of each prompt", most,
                                  rows.completion, most, rows.prompt, plan.preference.grpo.num_generations);
     }
+    if (plan.loop.kind == LoopKind::gkd) return out + distilled(plan.distillation);
     if (is_preference(plan.loop.kind))
         return out + fmt::format(", pairs of a chosen and a rejected row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));
@@ -161,6 +171,13 @@ std::string processes(const DistributedPlan& plan) {
                        plan.rank);
 }
 
+/// "qwen2.5-0.5b, bfloat16".
+std::string second(const SecondNetwork& network) {
+    const DType dtype = network.dtype.value_or(network.model.checkpoint_dtype.value_or(DType::float32));
+    return fmt::format("{}, {}", network.model.name,
+                       network.quantization ? std::string("in 4 bits") : std::string(name_of(dtype)));
+}
+
 std::string zero_optimizer(const ZeroPlan& zero) {
     switch (zero.optimizer) {
         case ZeroOptimizer::lion: return "DeepSpeed's Lion";
@@ -194,6 +211,11 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
                              plan.loop.steps == 1 ? "" : "s", t.use_liger_kernel ? ", Liger kernels" : "")},
         {"stack", fmt::format("{} ({})", stack.name, versions_of(stack))},
     };
+    const auto add = [&lines](const char* what, std::string text) {
+        lines.insert(lines.end() - 1, {what, std::move(text)});
+    };
+    for (const SecondNetwork& model : plan.reward_models) add("reward model", second(model));
+    if (plan.teacher) add("teacher", second(*plan.teacher));
     if (plan.distributed) lines.insert(lines.end() - 1, {"processes", processes(*plan.distributed)});
     return lines;
 }

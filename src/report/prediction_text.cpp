@@ -31,6 +31,7 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::cpo: return "CPO, ";
         case LoopKind::grpo: return "GRPO, ";
         case LoopKind::rloo: return "RLOO, ";
+        case LoopKind::gkd: return "GKD, ";
         default: return "";
     }
 }

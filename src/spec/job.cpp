@@ -26,6 +26,8 @@ void read_schema(ObjectReader& job) {
     }
 }
 
+}  // namespace
+
 // A model by its name has problems of other files (its config.json); they keep their own places.
 void read_model_key(ObjectReader& job, const Environment& environment, ModelSpec& model) {
     const JsonValue* value = job.value("model");
@@ -45,6 +47,8 @@ void read_model_key(ObjectReader& job, const Environment& environment, ModelSpec
         job.problems().add(error);
     }
 }
+
+namespace {
 
 StackChoice read_stack(ObjectReader& job) {
     const std::string where = job.problems().place(job.path("stack"));
@@ -79,6 +83,9 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
         if (batch) read_batch(std::move(*batch), plan.batch);
         return;
     }
+    if (batch && plan.loop.kind == LoopKind::gkd)
+        plan.distillation.generated =
+            batch->integer("generated_length", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent);
     const JsonValue nothing = JsonValue::object();
     read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.loop.kind,
                plan.batch);
@@ -95,7 +102,7 @@ void read_maker(ObjectReader& trl, TrainPlan& plan) {
     plan.trl_makes_adapters = false;
 }
 
-void read_plan(ObjectReader& job, const ModelSpec& model, TrainPlan& plan) {
+void read_plan(ObjectReader& job, const Environment& environment, const ModelSpec& model, TrainPlan& plan) {
     ObjectReader::set(plan.name, job.text("name"));
     if (auto load = job.object("load")) read_load(*load, plan.load);
     if (auto prepare = job.object("prepare_kbit", Null::absent)) plan.prepare_kbit = read_prepare(std::move(*prepare));
@@ -106,14 +113,20 @@ void read_plan(ObjectReader& job, const ModelSpec& model, TrainPlan& plan) {
         read_maker(*trl, plan);
         trl->refuse_unknown();
     }
-    if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);
+    auto loop = job.object("loop");
+    if (loop) read_loop(*loop, plan.loop);
     if (auto training = job.object("training")) {
         plan.distributed = read_training_deepspeed(*training);
         plan.evaluation = read_training_evaluation(*training);
         read_training(*training, plan.loop.kind, plan.training);
         if (is_preference(plan.loop.kind)) read_preference(*training, plan.loop.kind, plan.training, plan.preference);
+        if (plan.loop.kind == LoopKind::gkd) read_gkd(*training, plan.distillation);
         if (plan.loop.kind == LoopKind::unsloth) read_unsloth_training(*training, plan.unsloth);
         training->refuse_unknown();
+    }
+    if (loop) {
+        read_seconds(*loop, environment, plan);  // behind `training`, which sets what trl's configs have
+        loop->refuse_unknown();
     }
     read_rows(job, plan);
     if (plan.loop.kind == LoopKind::unsloth) read_unsloth(job, plan);
@@ -141,7 +154,7 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     StackChoice stack = read_stack(reader);
     job.stack = std::move(stack.stack);
     job.notes = std::move(stack.notes);
-    read_plan(reader, job.model, job.plan);
+    read_plan(reader, environment, job.model, job.plan);
     if (reader.problems().none()) job.model = as_loaded(job.model, job.plan.load.text_part);
     job.device = read_device(reader, job.plan.load);
     reader.refuse_unknown();

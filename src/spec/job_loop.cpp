@@ -54,7 +54,7 @@ void read_batch(ObjectReader batch, BatchPlan& plan) {
     batch.refuse_unknown();
 }
 
-void read_loop(ObjectReader loop, LoopPlan& plan) {
+void read_loop(ObjectReader& loop, LoopPlan& plan) {
     if (const JsonValue* kind = loop.value("kind"); kind && is_other_loop(kind->text))
         loop.problems().unsupported(loop.path("kind"), fmt::format("{} is not predicted", kind->text), kPredictedLoops);
     else
@@ -69,7 +69,6 @@ void read_loop(ObjectReader loop, LoopPlan& plan) {
     read_before(loop, plan);
     read_peak_window(loop, plan);
     plan.phase_step = loop.integer("phase_step", {.low = 1, .high = plan.steps}, Null::absent);
-    loop.refuse_unknown();
 }
 
 }  // namespace vramfit

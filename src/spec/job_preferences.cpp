@@ -139,6 +139,7 @@ void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
     std::vector<bool> desirable;
     if (kind == LoopKind::kto) desirable = {true, false};  // the tracer's
     if (kind == LoopKind::kto) read_desirable(batch, desirable);
+    const bool padded = kind == LoopKind::gkd && batch.boolean("padded").value_or(false);
     batch.refuse_unknown();
     const std::size_t rows = std::max({prompt.size(), chosen.size(), rejected.size()});
     for (const auto* list : {&prompt, &chosen, &rejected})
@@ -158,6 +159,7 @@ void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
     }
     pairs.chosen_shorter = or_one(pairs.chosen_shorter);
     pairs.rejected_shorter = or_one(pairs.rejected_shorter);
+    pairs.padded = padded;
 }
 
 namespace {
@@ -231,6 +233,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::grpo:
         case LoopKind::rloo: return read_grpo(training, kind, arguments, plan);
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
+        case LoopKind::gkd: return;  // read_gkd
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
 }
@@ -273,6 +276,8 @@ JsonValue pairs_to_json(const TrainPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("prompt_length", numbers(pairs.prompt));
     out.put("completion_length", numbers(or_one(chosen)));
+    if (plan.distillation.generated) out.put("generated_length", JsonValue::of(*plan.distillation.generated));
+    if (plan.loop.kind == LoopKind::gkd && pairs.padded) out.put("padded", JsonValue::of(true));
     if (has_pairs(plan.loop.kind)) {
         out.put("rejected_length", numbers(or_one(rejected)));
         return out;
@@ -295,6 +300,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
         return;
     }
     if (generates_rows(plan.loop.kind)) return put_grpo(plan, arguments);
+    if (plan.loop.kind == LoopKind::gkd) put_gkd(plan.distillation, arguments);
     if (plan.loop.kind == LoopKind::dpo) {
         std::vector<JsonValue> losses;
         for (const PairLoss loss : preference.loss_types) losses.push_back(JsonValue::of(name_of(loss)));

@@ -7,6 +7,7 @@
 #include "spec/json_value.hpp"
 #include "spec/reader.hpp"
 #include "vramfit/spec/device.hpp"
+#include "vramfit/spec/environment.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
 namespace vramfit {
@@ -22,7 +23,15 @@ std::optional<EvaluationPlan> read_training_evaluation(ObjectReader& training);
 /// The batches it is given.
 void read_evaluation(ObjectReader evaluation, std::optional<EvaluationPlan>& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
-void read_loop(ObjectReader loop, LoopPlan& plan);
+void read_loop(ObjectReader& loop, LoopPlan& plan);
+/// The key `model`: a name or path, or the content of a config.json.
+void read_model_key(ObjectReader& job, const Environment& environment, ModelSpec& model);
+/// By name where that gives the same network, else in full.
+JsonValue model_to_value(const ModelSpec& spec);
+JsonValue quantization_to_json(const QuantizationPlan& plan);
+/// Of the key `loop` the networks beside the one that is trained.
+void read_seconds(ObjectReader& loop, const Environment& environment, TrainPlan& plan);
+void put_seconds(const TrainPlan& plan, JsonValue& loop);
 /// `batch` of preference training, and what the config of trl's trainer adds to `training`.
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
 void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
@@ -30,6 +39,9 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
 /// Of GRPO and RLOO what other trainers have not.
 void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 void put_grpo(const TrainPlan& plan, JsonValue& arguments);
+/// Of GKD the same.
+void read_gkd(ObjectReader& training, DistillationPlan& plan);
+void put_gkd(const DistillationPlan& plan, JsonValue& arguments);
 /// A key that is refused unless it is null or false.
 struct RefusedKey {
     std::string_view key;

@@ -39,7 +39,9 @@ JsonValue or_null(const std::optional<T>& value) {
         return value ? JsonValue::of(*value) : JsonValue{};
 }
 
-JsonValue quantization(const QuantizationPlan& plan) {
+}  // namespace
+
+JsonValue quantization_to_json(const QuantizationPlan& plan) {
     JsonValue out = JsonValue::object();
     const bool eight = plan.method == QuantMethod::int8;
     out.put(eight ? "load_in_8bit" : "load_in_4bit", JsonValue::of(true));
@@ -52,6 +54,8 @@ JsonValue quantization(const QuantizationPlan& plan) {
     return out;
 }
 
+namespace {
+
 JsonValue load(const LoadPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("dtype", JsonValue::of(name_of(plan.dtype)));
@@ -59,7 +63,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("sdpa_kernel", or_null(plan.sdpa_kernel));
     out.put("sdpa_expand_kv", plan.sdpa_expand_kv ? JsonValue::of("repeat_interleave") : JsonValue{});
     out.put("device_map", plan.on_device ? JsonValue::object().put("", JsonValue::of(std::int64_t{0})) : JsonValue{});
-    out.put("quantization_config", plan.quantization ? quantization(*plan.quantization) : JsonValue{});
+    out.put("quantization_config", plan.quantization ? quantization_to_json(*plan.quantization) : JsonValue{});
     out.put("shard_size", or_null(plan.shard_size));
     out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
     if (plan.num_labels > 0) out.put("num_labels", JsonValue::of(plan.num_labels));
@@ -295,13 +299,16 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     JsonValue rows = is_preference(plan.loop.kind) ? pairs_to_json(plan) : batch(plan.batch);
     if (!plan.batch.lengths.empty()) rows.put("lengths", JsonValue::integers(row_lengths(plan)));
     out.put("batch", std::move(rows));
-    out.put("loop", loop(plan.loop));
+    JsonValue loop_of_plan = loop(plan.loop);
+    put_seconds(plan, loop_of_plan);
+    out.put("loop", std::move(loop_of_plan));
     if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));
     if (plan.distributed) out.put("distributed", distributed(*plan.distributed));
 }
 
-// By name where that gives the same network, else in full.
-JsonValue model_value(const ModelSpec& spec) {
+}  // namespace
+
+JsonValue model_to_value(const ModelSpec& spec) {
     const BuiltInModel* known = find_built_in(spec.name);
     const auto is_same = [&spec](const ModelSpec& other) {  // recordings of a type are made anew for each
         return other == spec || (spec.recording && other.recording && spec.recording->of_type &&
@@ -314,6 +321,8 @@ JsonValue model_value(const ModelSpec& spec) {
     if (!spec.name.empty()) out.put("_name_or_path", JsonValue::of(std::string_view(spec.name)));
     return out;
 }
+
+namespace {
 
 // By name where that gives the same versions, else each of them.
 JsonValue stack(const Stack& versions) {
@@ -355,7 +364,7 @@ std::string to_json_text(const Job& job) {
     out.put("schema", JsonValue::of(kJobSchema));
     if (!job.plan.name.empty()) out.put("name", JsonValue::of(std::string_view(job.plan.name)));
     out.put("stack", stack(job.stack));
-    out.put("model", model_value(job.model));
+    out.put("model", model_to_value(job.model));
     put_plan(job.plan, out);
     if (job.device.capacity_known) out.put("card", JsonValue::of(std::string_view(card_text(job.device))));
     const JsonValue variables = environment(job.device, job.plan.load);

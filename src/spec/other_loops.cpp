@@ -9,8 +9,7 @@ namespace vramfit {
 namespace {
 
 // Folders of trl 1.16's trainer and experimental, and trainers of 0.24 that are gone.
-constexpr std::array<std::string_view, 18> kOthers = {"gkd",
-                                                      "gold",
+constexpr std::array<std::string_view, 17> kOthers = {"gold",
                                                       "distillation",
                                                       "async_grpo",
                                                       "async_distillation",

@@ -155,11 +155,15 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, const std::vector<
                          fmt::format("at most {}", modules.most));
 }
 
+}  // namespace
+
 bool learns_positions(const ModelSpec& model) {
     const auto modules = modules_of(model);
     return std::any_of(modules.begin(), modules.end(),
                        [](const NamedModule& m) { return m.part == ModulePart::positions; });
 }
+
+namespace {
 
 // Whether some trainable weight is kept in float16.
 bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
@@ -365,6 +369,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);
     check_pairs(plan, stack_, problems);
+    check_seconds(model_, plan, problems);
     check_unsloth(model_, plan, stack_, problems);
     check_distributed(plan, stack_, problems);
     if (plan.distributed && plan.distributed->as<Fsdp1Plan>()) check_fsdp1_targets(plan, targets_, problems);

@@ -39,6 +39,12 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
 /// Evaluation in the course of training.
 void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
 
+/// Whether it has a table of positions, gpt2's.
+bool learns_positions(const ModelSpec& model);
+
+/// Networks beside the one that is trained.
+void check_seconds(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
+
 /// Rows of preference training.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems);
 /// What trl generates from is predicted with rows of one length.

@@ -238,7 +238,7 @@ ColumnsFound solve(Asked asked, SweepAxis axis, const std::vector<Coordinates>& 
 
 LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis) {
     for (const SweepQuestion& q : questions) {
-        if (generates_rows(q.base.loop.kind))
+        if (may_generate(q.base.loop.kind))
             throw Error(ErrorKind::unsupported, "--max", "the largest value of a run that generates is not searched",
                         "list the values: --completion 256,512 --batch 8,16");
         if (lengths_are_apart(q.model, q.base))

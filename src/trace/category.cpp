@@ -18,6 +18,8 @@ const char* name_of(Category category) {
         case Category::workspaces: return "workspaces";
         case Category::activation_gradients: return "activation_gradients";
         case Category::dequantized_weights: return "dequantized_weights";
+        case Category::reward_models: return "reward_models";
+        case Category::teacher: return "teacher";
     }
     return "unknown";
 }

@@ -35,6 +35,9 @@ const char* base_name(PhaseKind kind) {
         case PhaseKind::loss: return "loss";
         case PhaseKind::generation: return "generation";
         case PhaseKind::reward: return "reward";
+        case PhaseKind::load_reward: return "load_reward";
+        case PhaseKind::load_teacher: return "load_teacher";
+        case PhaseKind::teacher_forward: return "teacher_forward";
         case PhaseKind::log_probabilities: return "log_probabilities";
     }
     return "unknown";

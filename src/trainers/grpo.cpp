@@ -9,6 +9,7 @@
 #include "trainers/keys/trl_grpo.hpp"
 #include "trainers/preferences.hpp"
 #include "trainers/scripts.hpp"
+#include "trainers/second_networks.hpp"
 #include "trainers/trl_model.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/vllm_arguments.hpp"
@@ -162,22 +163,6 @@ void read_vllm(Reader& reader, LoopKind loop, GrpoPlan& plan) {
     plan.correction = corrected.correction;
 }
 
-constexpr const char* kRewardFunctions = "trainer.reward_funcs";
-
-/// A name is a model's (GRPOTrainer.__init__); what a function of the script gives is taken for functions.
-void judge_rewards(Reader& reader) {
-    const Value* given = reader.value(kRewardFunctions);
-    if (!given) return;
-    const std::vector<Value> one{*given};
-    for (const Value& each : given->kind == Value::Kind::list ? given->items : one) {
-        const bool loaded = each.kind == Value::Kind::unread && each.text.find("from_pretrained()") != each.text.npos;
-        if (each.kind == Value::Kind::text || loaded)
-            return reader.refuse(
-                kRewardFunctions, "a reward model on the same GPU is not predicted",
-                fmt::format("functions, or leave it out of the answer: --assume-off {}", kRewardFunctions));
-    }
-}
-
 /// Keys of RLOO alone.
 constexpr std::string_view kOnlyRloo[] = {"normalize_advantages", "reward_clip_range"};
 
@@ -247,6 +232,7 @@ void read_group_file(Reader& reader, const GroupTrainer& trainer, Draft& draft) 
     read_training_arguments(reader, kTrlDefaults, draft);
     read_trl_model(reader, draft);
     read_groups(reader, trainer, draft);
+    read_reward_model_of_trl(reader, draft);
 }
 
 void read_group_script(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
@@ -256,12 +242,12 @@ void read_group_script(Reader& reader, const GroupTrainer& trainer, Draft& draft
     if (config.find(trainer.config) == config.npos)
         reader.invalid("config_class", fmt::format("{} takes no {}", trainer.name, config),
                        std::string(trainer.config));
-    judge_rewards(reader);
     read_training_arguments(reader, kTrlDefaults, draft);
     draft.job.plan.loop.kind = trainer.loop;
     read_script_network(reader, true, draft);
     draft.job.plan.trl_makes_adapters = !reader.has("adapted");
     read_groups(reader, trainer, draft);
+    read_reward_sources(reader, draft);
 }
 
 }  // namespace vramfit::trainers

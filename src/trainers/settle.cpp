@@ -75,6 +75,18 @@ AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64
     return mask ? AttentionMask::right_padded : AttentionMask::ones;
 }
 
+/// GKD: rows differ in length, and prompts are as long as is said, or as rows allow.
+void settle_distilled_rows(const TrainerQuestion& question, TrainPlan& plan, Reading& reading) {
+    plan.batch.pairs = {};
+    plan.batch.pairs.padded = true;
+    const char* const prompts = question.prompt ? "" : ", and prompts are as long as they allow";
+    add_input(reading, "batch.padded", "true", InputSource::derived,
+              fmt::format("sequences differ in length{}", prompts));
+    if (!question.prompt) return;
+    plan.batch.pairs.prompt = {std::max<std::int64_t>(*question.prompt, 1)};
+    add_input(reading, "batch.prompt_length", std::to_string(*question.prompt), InputSource::flag, "--prompt");
+}
+
 /// Pairs whose prompts are as short as can be, since only completions are scored, and whose rows differ in length: a
 /// token, which is enough for trl's collator to pad. Of KTO, whose rows stand alone, all are padded.
 void settle_pairs(const Draft& draft, TrainPlan& plan, Reading& reading) {
@@ -314,11 +326,14 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
     else
         settle_data_rows(question, draft, reading, problems);
     if (!draft.group) plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
-    if (question.prompt && !draft.group)
+    const bool distills = plan.loop.kind == LoopKind::gkd;
+    if (question.prompt && !draft.group && !distills)
         problems.invalid("--prompt", "only training that generates completions has prompts of their own",
                          "--seq or --lengths");
     if (draft.group)
         plan.evaluation.reset();
+    else if (distills)
+        settle_distilled_rows(question, plan, reading);
     else if (is_preference(plan.loop.kind))
         settle_pairs(draft, plan, reading);
     else

@@ -10,11 +10,13 @@
 namespace {
 
 /// Lowest first. Files of src/model itself are above all rooms.
-constexpr std::array<std::string_view, 21> kRooms = {
-    "network/",    "quantizers/",   "parallel/context/", "parallel/tensor/", "adapters/",      "layers/",
-    "families/",   "losses/",       "recorded/",         "causal_lm/",       "loading/",       "step/",
-    "optimizers/", "parallel/ddp/", "parallel/fsdp2/",   "parallel/fsdp1/",  "parallel/zero/", "preferences/",
-    "unsloth/",    "loops/",        "parallel/pipeline/"};
+constexpr std::array<std::string_view, 22> kRooms = {
+    "network/",       "quantizers/",       "parallel/context/", "parallel/tensor/",
+    "adapters/",      "layers/",           "families/",         "losses/",
+    "recorded/",      "causal_lm/",        "loading/",          "step/",
+    "optimizers/",    "parallel/ddp/",     "parallel/fsdp2/",   "parallel/fsdp1/",
+    "parallel/zero/", "second/",           "preferences/",      "unsloth/",
+    "loops/",         "parallel/pipeline/"};
 
 constexpr std::string_view kShared = "parallel/";  ///< what ways of sharing have in common: above the network
 

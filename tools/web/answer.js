@@ -3,7 +3,7 @@
 
 const VERDICTS = {fits: ["Fits", "fits"], tight: ["Tight", "tight"], too_large: ["Does not fit", "not"], unknown: ["Not known", "tight"]};
 const CATEGORIES = ["other", "weights", "quantization_state", "adapters", "gradients", "optimizer_states", "stored_activations",
-  "recomputed_activations", "logits_and_loss", "temporaries", "workspaces", "activation_gradients", "dequantized_weights"];
+  "recomputed_activations", "logits_and_loss", "temporaries", "workspaces", "activation_gradients", "dequantized_weights", "reward_models", "teacher"];
 
 const spoken = (name) => name.replaceAll("_", " ");
 const gib = (bytes) => `${(bytes / 2 ** 30).toFixed(2)} GiB`;

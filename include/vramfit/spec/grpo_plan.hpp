@@ -25,6 +25,7 @@ struct GrpoPlan {
     std::int64_t num_generations = 8;
     std::optional<std::int64_t> steps_per_generation;  ///< absent: the steps of gradient accumulation
     std::int64_t num_iterations = 1;
+    std::int64_t reward_functions = 1;  ///< on the host, beside reward models
     std::optional<std::int64_t> max_completion_length = 512;
     bool has_reference = false;                  ///< beta is not 0
     GroupLoss loss = GroupLoss::dapo;            ///< of GRPO

@@ -6,14 +6,16 @@
 namespace vramfit {
 
 /// Those of preferences stand last.
-enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo, rloo };
-/// trl's trainers of preferences.
+enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd };
+/// trl's trainers of preferences, and that of distillation, whose rows have prompts too.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
-/// Whose rows are generated token by token: lengths share no recording, so that there is no formula over them.
+/// Whose rows are generated token by token.
 constexpr bool generates_rows(LoopKind kind) { return kind == LoopKind::grpo || kind == LoopKind::rloo; }
+/// Which generate tokens, or may: lengths share no recording, so that there is no formula over them.
+constexpr bool may_generate(LoopKind kind) { return generates_rows(kind) || kind == LoopKind::gkd; }
 /// Whose batch has a chosen and a rejected row of each pair.
 constexpr bool has_pairs(LoopKind kind) {
-    return is_preference(kind) && kind != LoopKind::kto && !generates_rows(kind);
+    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::gkd && !generates_rows(kind);
 }
 /// Which compare the policy with a reference.
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }

@@ -37,7 +37,7 @@ inline constexpr Named<LoopKind> kLoopNames[] = {
     {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft},
     {"unsloth", LoopKind::unsloth}, {"dpo", LoopKind::dpo},     {"reward", LoopKind::reward},
     {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},   {"cpo", LoopKind::cpo},
-    {"grpo", LoopKind::grpo},       {"rloo", LoopKind::rloo}};
+    {"grpo", LoopKind::grpo},       {"rloo", LoopKind::rloo},   {"gkd", LoopKind::gkd}};
 inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {{"dapo", GroupLoss::dapo},   {"grpo", GroupLoss::grpo},
@@ -126,6 +126,7 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::cpo: return "CPOTrainer";
         case LoopKind::grpo: return "GRPOTrainer";
         case LoopKind::rloo: return "RLOOTrainer";
+        case LoopKind::gkd: return "GKDTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }

@@ -20,9 +20,11 @@ enum class Category : std::uint8_t {
     workspaces,
     activation_gradients,
     dequantized_weights,
+    reward_models,  ///< all that networks which give rewards are made of
+    teacher,        ///< the same of the network that is distilled
 };
 
-inline constexpr int kCategoryCount = 13;
+inline constexpr int kCategoryCount = 15;
 
 /// The name in JSON: "stored_activations".
 const char* name_of(Category category);

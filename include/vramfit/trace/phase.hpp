@@ -31,6 +31,9 @@ enum class PhaseKind : std::uint8_t {
     loss,        ///< between the forward pass and the backward pass
     generation,  ///< GRPO, RLOO: completions are sampled
     reward,
+    load_reward,   ///< GRPO, RLOO: a reward model comes onto the card
+    load_teacher,  ///< GKD
+    teacher_forward,
     log_probabilities,  ///< of the policy that has generated, before the loss
 };
 

@@ -20,12 +20,12 @@ enum class EventKind : std::uint8_t {
     managed_free,   ///< and ends
     record_stream,  ///< Tensor.record_stream: allocation `id` is used on `stream` too, its free waits for that work
     stream_done,    ///< the first `id` frees that waited for `stream` need wait no longer
-    warm_up,        ///< Program::warm_up: a block is taken and given back
+    warm_up,        ///< one of Program::warm_ups: a block is taken and given back
 };
 
 struct Event {
     EventKind kind = EventKind::alloc;
-    std::uint32_t id = 0;     ///< index into Program::allocations; 0 for empty_cache and warm_up
+    std::uint32_t id = 0;     ///< index into Program::allocations; into warm_ups for warm_up; 0 for empty_cache
     std::uint8_t stream = 0;  ///< of record_stream and stream_done
 };
 
@@ -99,7 +99,7 @@ struct Program {
     std::int64_t trainable_parameters = 0;
     std::int64_t total_parameters = 0;
     Collectives collectives;
-    WarmUp warm_up;  ///< of the event of that kind
+    std::vector<WarmUp> warm_ups;  ///< of the events of that kind
 };
 
 /// The module that an allocation belongs to: "layers.31.mlp.down_proj", "lm_head"; "layers.0..layers.3" of what several

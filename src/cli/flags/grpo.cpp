@@ -59,13 +59,16 @@ constexpr PlanFlag kGrpoFlags[] = {
      }},
     {"beta", "", "X", nullptr, kGrpo,
      "Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: "
-     "0.05]",
+     "0.05]; of GKD the part of the mixture, between 0 and 1 [0.5]",
      [](Job& job, std::string_view value, const std::string& where) {
-         grpo_of(job).has_reference = number_from(value, where) != 0;
+         const double beta = number_from(value, where);
+         grpo_of(job).has_reference = beta != 0;
+         job.plan.distillation.beta = beta;
      }},
     {"temperature", "", "X", nullptr, kGrpo, "Of sampling; memory asks only whether it is 1 [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).has_temperature = number_from(value, where) != 1;
+         job.plan.distillation.has_temperature = grpo_of(job).has_temperature;
      }},
     {"repetition_penalty", "", "X", nullptr, kGrpo, "Of sampling; memory asks only whether it is 1 [1]",
      [](Job& job, std::string_view value, const std::string& where) {
@@ -169,8 +172,12 @@ std::span<const PlanFlag> grpo_flags() { return kGrpoFlags; }
 void complete_grpo(Job& job, const IsGiven& given) {
     const LoopKind kind = job.plan.loop.kind;
     if (!generates_rows(kind)) {
+        const auto is_of_gkd = [kind](std::string_view name) {
+            return kind == LoopKind::gkd && (name == "beta" || name == "temperature" || name == "padded");
+        };
+        if (kind == LoopKind::gkd && !given("padded")) job.plan.batch.pairs.padded = true;
         for (const PlanFlag& flag : kGrpoFlags)
-            if (given(flag.name))
+            if (given(flag.name) && !is_of_gkd(flag.name))
                 throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name), "only GRPO and RLOO have it",
                             "add --loop grpo or --loop rloo");
         return;

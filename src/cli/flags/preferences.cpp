@@ -12,7 +12,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo, rloo)";
+constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo, rloo, gkd)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {

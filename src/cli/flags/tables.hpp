@@ -16,6 +16,7 @@ std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop
 std::span<const PlanFlag> preference_flags();
 std::span<const PlanFlag> grpo_flags();
+std::span<const PlanFlag> second_flags();  ///< networks beside the one that is trained
 std::span<const PlanFlag> unsloth_flags();
 std::span<const PlanFlag> card_flags();  ///< card, library versions, allocator
 std::span<const PlanFlag> several_gpus_flags();
@@ -45,5 +46,7 @@ void settle_llama_factory(Job& job, const IsGiven& given);
 void complete_unsloth(Job& job, const IsGiven& given);
 /// How long GRPO's and RLOO's rows are where no flag says it. Throws Error for its flags without its loop.
 void complete_grpo(Job& job, const IsGiven& given);
+/// Throws Error for flags of a second network that the loop has not.
+void judge_second_flags(const Job& job, const IsGiven& given);
 
 }  // namespace vramfit::cli

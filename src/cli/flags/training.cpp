@@ -138,9 +138,9 @@ constexpr PlanFlag kTrainingFlags[] = {
      },
      2},
     {"loop", "", "KIND", nullptr, kTraining,
-     "trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or "
-     "rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, "
-     "RLOOTrainer) or unsloth (Unsloth's own step) [trainer]",
+     "trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, "
+     "rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, "
+     "RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
          if (is_other_loop(value))
              throw Error(ErrorKind::unsupported, where, fmt::format("{} is not predicted", value), kPredictedLoops);

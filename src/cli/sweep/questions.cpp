@@ -75,7 +75,7 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
     }
     // What get_peft_model takes where nothing is said.
     if (job.plan.loop.kind == LoopKind::unsloth) space.targets = {{"all-linear", {}}};
-    if (generates_rows(job.plan.loop.kind)) {
+    if (may_generate(job.plan.loop.kind)) {
         const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
         space.targets = {names ? TargetSet{fmt::format("{}", fmt::join(*names, "+")), *names}
                                : TargetSet{"all-linear", {}}};

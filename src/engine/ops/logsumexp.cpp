@@ -16,25 +16,25 @@ namespace {
 // grad * (self - result).exp(), with the reduced dimension again.
 void logsumexp_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0), result = node.unpack(1);
-    const Tensor below = sub(self, unsqueeze(result, -1));
+    const int dim = static_cast<int>(node.ints[0].value());
+    const Tensor below = sub(self, unsqueeze(result, dim));
     const Tensor part = exp(below);
-    out[0] = mul(unsqueeze(in[0], -1), part);
+    out[0] = mul(unsqueeze(in[0], dim), part);
 }
 const NodeType kLogsumexpBackward{"LogsumexpBackward0", logsumexp_backward};
 
-}  // namespace
-
-Tensor logsumexp(const Tensor& t) {
+Tensor logsumexp_over(const Tensor& t, int dim) {
     const Tensor input = autocast_to_float32(t);
     Ref<Node> node;
     if (needs_grad(input)) {
         node = make_node(input.session(), kLogsumexpBackward);
         add_edge(*node, input);
+        node->ints[0] = dim;
         node->save(input);
     }
     const Tensor plain = detach(input);
-    const DimMask last = 1u << (plain.dim() - 1);
-    const Tensor highest = reduce(plain, last, true, plain.dtype(), Op::amax);
+    const DimMask reduced = 1u << (dim < 0 ? plain.dim() + dim : dim);
+    const Tensor highest = reduce(plain, reduced, true, plain.dtype(), Op::amax);
     {  // masked_fill_(highest.abs() == INFINITY, 0)
         const Tensor size = abs(highest);
         const Tensor infinite = compare(Op::eq, size);
@@ -42,7 +42,7 @@ Tensor logsumexp(const Tensor& t) {
     Tensor out;
     {
         const Tensor below = sub(plain, highest);  // exp_ in place
-        out = reduce(below, last, false, plain.dtype(), Op::sum);
+        out = reduce(below, reduced, false, plain.dtype(), Op::sum);
     }
     if (node) {
         set_history(out, node);
@@ -50,5 +50,10 @@ Tensor logsumexp(const Tensor& t) {
     }
     return out;
 }
+
+}  // namespace
+
+Tensor logsumexp(const Tensor& t) { return logsumexp_over(t, -1); }
+Tensor logsumexp_over_first(const Tensor& t) { return logsumexp_over(t, 0); }
 
 }  // namespace vramfit::engine

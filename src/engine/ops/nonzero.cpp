@@ -12,7 +12,7 @@ namespace vramfit::engine {
 namespace {
 
 /// Indexing.cu index_put_with_sort_kernel behind computeLinearIndex: one index for each masked dimension.
-void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
+void index_put_accumulate(const Tensor& zeros, const Tensor& mask, const Tensor& value, Size count) {
     Session& session = zeros.session();
     const Dims indices{count};
     Tensor linear;
@@ -24,6 +24,7 @@ void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
             if (i == 0) linear = scaled;  // the others are added to it in place
         }
     }
+    const Tensor values = contiguous(value);  // a sum's gradient is one number, expanded
     if (!session.decide("there are indices to sort", count > 0)) return;
     const Tensor sorted = empty(session, indices, DType::int64, Op::index_put);
     const Tensor original = empty(session, indices, DType::int64, Op::index_put);
@@ -35,7 +36,7 @@ void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
 void index_backward(Node& node, Grads& in, Grads& out) {
     const Tensor mask = node.unpack(0);
     out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::zeros);
-    index_put_accumulate(out[0], mask, in[0].size(0));
+    index_put_accumulate(out[0], mask, in[0], in[0].size(0));
 }
 const NodeType kIndexMaskBackward{"IndexBackward0", index_backward};
 

@@ -267,8 +267,7 @@ namespace {
 /// `given`: a cache that begins with something; null: one of the network's own, if it has one.
 Output causal_lm_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                          const Place& place, const KvCachePointer& given = {}) {
-    const bool returns_cache = keeps_cache(run, network);
-    const KvCachePointer cache = given || !returns_cache ? given : std::make_shared<KvCache>(network.layers.size());
+    const KvCachePointer cache = given ? given : make_cache(run, network);
     if (run.recorded && cache)
         throw Error(ErrorKind::unsupported, "training.use_cache",
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
@@ -312,11 +311,19 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
         if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
     }
-    return {
-        loss, logits, returns_cache ? cache : nullptr, aux_loss, std::move(router_logits), std::move(hidden_states)};
+    return {loss,
+            logits,
+            keeps_cache(run, network) ? cache : nullptr,
+            aux_loss,
+            std::move(router_logits),
+            std::move(hidden_states)};
 }
 
 }  // namespace
+
+KvCachePointer make_cache(const Run& run, const Network& network) {
+    return keeps_cache(run, network) ? std::make_shared<KvCache>(network.layers.size()) : nullptr;
+}
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const CalledModel model(run, network, place);

@@ -56,6 +56,9 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
 /// The model without its head by that recording, from the window of the embedding on.
 Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place);
 
+/// The cache of keys and values that the model makes where its config has use_cache; null: none.
+KvCachePointer make_cache(const Run& run, const Network& network);
+
 /// Whether forward computes the mean itself, and has no argument for the number of items.
 bool has_its_own_loss(const Run& run);
 

@@ -49,8 +49,13 @@ void find_last_tokens(const Tensor& input_ids, PooledScores& out) {
 }  // namespace
 
 PooledScores pooled_scores(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    return pooled_scores(run, network, batch, {}, place);
+}
+
+PooledScores pooled_scores(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                           const Place& place) {
     PooledScores out;
-    out.hidden = last_hidden_state(run, network, batch, {}, place);
+    out.hidden = last_hidden_state(run, network, batch, cache, place);
     refuse_other_dtype(run, out.hidden, network.head.weight);
     {
         const Scoped<engine::Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("score")});

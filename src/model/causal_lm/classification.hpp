@@ -21,6 +21,10 @@ struct PooledScores {
 /// GenericForSequenceClassification.forward without its loss. Throws Error where the head's dtype is another one.
 PooledScores pooled_scores(const Run& run, const Network& network, const Batch& batch, const Place& place);
 
+/// The same of a network that Trainer has not prepared, whose config may ask for a cache.
+PooledScores pooled_scores(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                           const Place& place);
+
 /// The same with the loss of labels -- [B].
 Output classified(const Run& run, const Network& network, const Batch& batch, const Place& place);
 

@@ -20,12 +20,15 @@
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/distillation/loss.hpp"
+#include "model/preferences/distillation/rows.hpp"
 #include "model/preferences/grpo/loss.hpp"
 #include "model/preferences/grpo/sequence_loss.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/loss.hpp"
 #include "model/preferences/precompute.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/second/second_network.hpp"
 #include "model/step/dtensor_gradients.hpp"
 #include "model/step/step_in_backward.hpp"
 #include "model/unsloth/loss.hpp"
@@ -71,12 +74,15 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 /// axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer.training_step.
 bool empties_cache(const TrainPlan& plan) { return plan.preference.maker == TrainerMaker::axolotl; }
 
+/// What distillation generates, and the cache that it empties, make batches unlike each other.
+bool distills(const TrainPlan& plan) { return plan.loop.kind == LoopKind::gkd; }
+
 /// Whether batches may be written again without being run: of several processes not all are alike, of the labels that
 /// LLaMA-Factory's KTO copies the categories would not be, and in the first one kernels of cut cross entropy are tried.
 bool repeats_batches(const Run& run) {
     const bool factory_kto = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::kto;
     return run.session.repeats && !run.plan.distributed && !run.unsloth && !empties_cache(run.plan) && !factory_kto &&
-           !run.plan.training.cut_cross_entropy;
+           !run.plan.training.cut_cross_entropy && !distills(run.plan);
 }
 
 /// training_step of a loss for which no items were counted.
@@ -106,7 +112,18 @@ Tensor group_step(Trainer& trainer, const Place& place) {
     return detach(loss);
 }
 
+/// GKDTrainer.training_step: num_items_in_batch is of the rows as the collator made them.
+Tensor distillation_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    generate_on_policy(trainer.run, trainer.network, place, batch);
+    trainer.session().recorder.begin(phase_at(PhaseKind::inputs, place));
+    const Tensor loss = distillation_loss(trainer.run, trainer.network, batch, items, place);
+    empty_cache_by_steps(trainer, place);
+    accelerator_backward(trainer, loss, place);
+    return detach(loss);
+}
+
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    if (trainer.run.plan.loop.kind == LoopKind::gkd) return distillation_step(trainer, batch, items, place);
     if (generates_rows(trainer.run.plan.loop.kind)) return group_step(trainer, place);
     if (is_preference(trainer.run.plan.loop.kind)) return preference_step(trainer, batch, place);
     const CutBatch cut(trainer.run, batch);
@@ -239,11 +256,12 @@ Batch next_batch(const Run& run) {
     if (run.unsloth) return fetch_packed(run);
     if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
     if (generates_rows(run.plan.loop.kind)) return {};  // text, which is host memory
+    if (distills(run.plan)) return fetch_distillation(run);
     return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
 }
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
-    if (is_preference(run.plan.loop.kind)) return {};  // their batches have no labels
+    if (is_preference(run.plan.loop.kind) && !distills(run.plan)) return {};  // their batches have no labels
     if (run.unsloth) return count_packed(run, batches);
     if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
     if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
@@ -277,6 +295,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
+    load_seconds(run);
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.
@@ -304,6 +323,7 @@ void run_trainer(const Run& run, Network& network) {
             require_input_grads(network);
         if (is_packed) wait_for_rows();
         if (asks_reference(run.plan)) reference = make_reference(run, network);
+        place_seconds(run);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache

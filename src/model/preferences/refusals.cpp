@@ -156,6 +156,25 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
 
+/// Of GKD what the student or the teacher cannot generate.
+template <class Refuse>
+void refuse_generation_in_distillation(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    const auto judge = [&](const ModelSpec& spec, const char* where) {
+        const bool known =
+            std::find(std::begin(kGenerating), std::end(kGenerating), spec.model_type) != std::end(kGenerating);
+        if (!known || has_windows_of_qwen(spec) || spec.rope_type == "dynamic" || spec.rope_type == "longrope")
+            refuse(where,
+                   fmt::format("generation by this network of the type {} was not compared yet", spec.model_type),
+                   "lmbda 0 without seq_kd generates nothing");
+    };
+    if (plan.distillation.lmbda > 0) judge(run.spec, "training.lmbda");
+    if (plan.distillation.lmbda < 1 && plan.distillation.seq_kd && plan.teacher)
+        judge(plan.teacher->model, "training.seq_kd");
+    if (plan.evaluation)
+        refuse("training.eval_strategy", "evaluation in distillation is not supported", "leave it out");
+}
+
 /// What recorded networks were not compared with. Routers of experts give logits besides, and GPTBigCode's forward
 /// makes another mask without labels.
 template <class Refuse>
@@ -220,6 +239,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
     if (generates_rows(plan.loop.kind)) refuse_in_groups(run, refuse);
+    if (plan.loop.kind == LoopKind::gkd) return refuse_generation_in_distillation(run, refuse);
     if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);
     if (has_score(plan)) return refuse_in_rewards(run, refuse);
     if (!plan.peft || !scores_in_chunks(run)) return;

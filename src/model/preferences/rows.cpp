@@ -21,6 +21,7 @@ bool any_of_list(const std::vector<std::int64_t>& list) {
 
 bool pads(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
+    if (plan.loop.kind == LoopKind::gkd && pairs.padded) return plan.training.per_device_train_batch_size > 1;
     return any_of_list(pairs.chosen_shorter) || (has_pairs(plan.loop.kind) && any_of_list(pairs.rejected_shorter));
 }
 
@@ -52,6 +53,19 @@ bool disables_dropout(const TrainPlan& plan) {
 
 }  // namespace
 
+namespace {
+
+// Which steps are on policy is drawn at random: both kinds run with the optimizer's states.
+void prepare_distillation(TrainPlan& plan) {
+    constexpr std::int64_t kStepsOfBothKinds = 4;
+    const DistillationPlan& how = plan.distillation;
+    if (how.lmbda > 0 && how.lmbda < 1) plan.loop.steps = std::max(plan.loop.steps, kStepsOfBothKinds);
+    plan.preference.grpo = {};
+    plan.preference.grpo.has_temperature = how.has_temperature;
+}
+
+}  // namespace
+
 TrainPlan plan_of_preferences(const TrainPlan& plan) {
     TrainPlan out = plan;
     out.batch.attention_mask = pads(plan) ? AttentionMask::right_padded : AttentionMask::ones;
@@ -59,6 +73,7 @@ TrainPlan plan_of_preferences(const TrainPlan& plan) {
     if (out.peft && has_score(plan)) out.peft->modules_to_save.push_back("score");
     if (out.peft && disables_dropout(plan)) out.peft->lora_dropout = 0;
     if (is_contrast(plan.loop.kind) && !by_llama_factory(plan)) prepare_contrast(out);
+    if (plan.loop.kind == LoopKind::gkd) prepare_distillation(out);
     return out;
 }
 

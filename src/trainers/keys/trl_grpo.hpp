@@ -28,7 +28,8 @@ inline constexpr KeyRow kGroupKeys[] = {
     {"vllm_tensor_parallel_size", KeyUse::used, "training.vllm_tensor_parallel_size", ""},
     {"use_transformers_continuous_batching", KeyUse::unsupported, "continuous batching is not predicted"},
     {"use_transformers_paged", KeyUse::unsupported, "continuous batching is not predicted"},
-    {"reward_model_name_or_path", KeyUse::unsupported, "a reward model on the same GPU is not predicted"},
+    {"reward_model_name_or_path", KeyUse::used, "loop.reward_models", ""},
+    {"reward_funcs", KeyUse::used, "loop.reward_functions", ""},
     {"sync_ref_model", KeyUse::used, "training.sync_ref_model", ""},
     {"cache_implementation", KeyUse::unsupported, "another cache of keys and values is not predicted"},
     {"generation_kwargs", KeyUse::unsupported, "further arguments of generation are not predicted"},
@@ -72,7 +73,8 @@ inline constexpr KeyRow kRlooKeys[] = {
 inline constexpr KeyRow kGroupScriptKeys[] = {
     {"peft_config.task_type", KeyUse::unsupported, "another task needs another head", "CAUSAL_LM"},
     {"adapted", KeyUse::used, "trl.peft_config"},
-    {"trainer.reward_funcs", KeyUse::used, "reward"},
+    {"trainer.reward_funcs", KeyUse::used, "loop.reward_models"},
+    {"trainer.reward_funcs.*", KeyUse::used, "loop.reward_models"},
     {"trainer.reward_processing_classes", KeyUse::harmless},
 };
 
@@ -80,7 +82,6 @@ inline constexpr KeyRow kGroupScriptKeys[] = {
 inline constexpr std::string_view kGroupHarmless[] = {"epsilon",
                                                       "epsilon_high",
                                                       "shuffle_dataset",
-                                                      "reward_funcs",
                                                       "reward_weights",
                                                       "num_generations_eval",
                                                       "log_completions",

@@ -17,30 +17,9 @@ namespace {
 constexpr int kDeepestValue = 8;
 
 /// Those that the formats have rows for.
-constexpr std::string_view kTrainers[] = {"SFTTrainer",  "UnslothTrainer", "Trainer",    "DPOTrainer",
-                                          "GRPOTrainer", "ORPOTrainer",    "KTOTrainer", "RewardTrainer",
-                                          "PPOTrainer",  "CPOTrainer",     "RLOOTrainer"};
-
-/// Methods of a network that change nothing that memory depends on.
-constexpr std::string_view kHarmlessMethods[] = {"print_trainable_parameters",
-                                                 "eval",
-                                                 "train",
-                                                 "generate",
-                                                 "save_pretrained",
-                                                 "push_to_hub",
-                                                 "num_parameters",
-                                                 "parameters",
-                                                 "named_parameters",
-                                                 "named_modules",
-                                                 "modules",
-                                                 "children",
-                                                 "get_memory_footprint",
-                                                 "get_nb_trainable_parameters",
-                                                 "get_input_embeddings",
-                                                 "get_output_embeddings",
-                                                 "config.to_dict",
-                                                 "config.to_json_string",
-                                                 "state_dict"};
+constexpr std::string_view kTrainers[] = {"SFTTrainer",  "UnslothTrainer", "Trainer",     "DPOTrainer",
+                                          "GRPOTrainer", "ORPOTrainer",    "KTOTrainer",  "RewardTrainer",
+                                          "PPOTrainer",  "CPOTrainer",     "RLOOTrainer", "GKDTrainer"};
 
 bool is_config(const Object& o) {
     if (!o.is(Kind::call)) return false;
@@ -53,6 +32,7 @@ std::span<const std::string_view> names_of(const Object& called) {
     const bool fast = called.text.find("Fast") != std::string::npos;
     if (name == "DPOTrainer" || name == "KTOTrainer") return kReferenceTrainerNames;
     if (name == "GRPOTrainer" || name == "RLOOTrainer") return kGroupTrainerNames;
+    if (name == "GKDTrainer") return kDistillationTrainerNames;
     if (name.ends_with("Trainer")) return kTrainerNames;
     if (name == "LoraConfig") return kLoraNames;
     if (name == "BitsAndBytesConfig") return kBitsAndBytesNames;
@@ -124,7 +104,7 @@ class SetUp {
                     own.add(each.name, each.place,
                             each.name == "data_collator" && each.value->is(Kind::call)
                                 ? map_of(*each.value, each.place, 0)
-                                : value_of(*each.value, each.place, 0));
+                                : second_or_value(*each.value, each.name, each.place));
             add("trainer", std::move(own), trainer.place);
         }
         read_effects(on_model_of(trainer));
@@ -140,6 +120,28 @@ class SetUp {
         Value out = plain_scalar(std::move(text), {file_, place});
         out.place = place;
         return out;
+    }
+
+    /// What gives rewards or teaches may be a network, or several.
+    Value second_or_value(const Object& o, std::string_view name, Place place) {
+        if (name != "reward_funcs" && name != "teacher_model") return value_of(o, place, 0);
+        if (o.is(Kind::list)) {
+            Value out;
+            out.place = place;
+            out.kind = Value::Kind::list;
+            for (const Ref item : o.items) out.items.push_back(second_or_value(*item, name, place));
+            return out;
+        }
+        if (!o.is(Kind::call) || last_name(o.text) != "from_pretrained") return value_of(o, place, 0);
+        Value out = map_of(o, o.place, 0);
+        out.add("loader", o.place, Value::of_text(loader_of(o), o.place));
+        return out;
+    }
+
+    /// The class of AutoModel.from_pretrained.
+    static std::string loader_of(const Object& loading) {
+        const std::string_view path = loading.text;
+        return std::string(last_name(path.substr(0, path.size() - std::min<std::size_t>(path.size(), 16))));
     }
 
     /// The value as a file of YAML would hold it.
@@ -270,9 +272,9 @@ class SetUp {
     }
 
     void read_loading(const Object& loading, bool fast) {
-        const std::string_view path = loading.text;
-        const std::string loader(last_name(path.substr(0, path.size() - std::min<std::size_t>(path.size(), 16))));
-        add("loader", Value::of_text(loader.empty() ? std::string(path) : loader, loading.place), loading.place);
+        const std::string loader = loader_of(loading);
+        add("loader", Value::of_text(loader.empty() ? std::string(loading.text) : loader, loading.place),
+            loading.place);
         Value map = map_of(loading, loading.place, 0);
         const char* key = fast ? "model_name" : "pretrained_model_name_or_path";
         if (const Value* named = map.find(key); named && !fast) {

@@ -17,6 +17,9 @@ inline constexpr std::string_view kReferenceTrainerNames[] = {"model",         "
 /// grpo_trainer.py, rloo_trainer.py.
 inline constexpr std::string_view kGroupTrainerNames[] = {"model", "reward_funcs", "args", "train_dataset",
                                                           "eval_dataset"};
+/// gkd_trainer.py.
+inline constexpr std::string_view kDistillationTrainerNames[] = {"model",         "teacher_model", "args",
+                                                                 "data_collator", "train_dataset", "eval_dataset"};
 inline constexpr std::string_view kFromPretrainedNames[] = {"pretrained_model_name_or_path"};
 inline constexpr std::string_view kFastNames[] = {"model_name",   "max_seq_length", "dtype",          "load_in_4bit",
                                                   "load_in_8bit", "load_in_16bit",  "full_finetuning"};
@@ -29,5 +32,26 @@ inline constexpr std::string_view kPrepareNames[] = {"model", "use_gradient_chec
                                                      "gradient_checkpointing_kwargs"};
 inline constexpr std::string_view kEnableNames[] = {"gradient_checkpointing_kwargs"};
 inline constexpr std::string_view kResizeNames[] = {"new_num_tokens"};
+
+/// Methods of a network that change nothing that memory depends on.
+inline constexpr std::string_view kHarmlessMethods[] = {"print_trainable_parameters",
+                                                        "eval",
+                                                        "train",
+                                                        "generate",
+                                                        "save_pretrained",
+                                                        "push_to_hub",
+                                                        "num_parameters",
+                                                        "parameters",
+                                                        "named_parameters",
+                                                        "named_modules",
+                                                        "modules",
+                                                        "children",
+                                                        "get_memory_footprint",
+                                                        "get_nb_trainable_parameters",
+                                                        "get_input_embeddings",
+                                                        "get_output_embeddings",
+                                                        "config.to_dict",
+                                                        "config.to_json_string",
+                                                        "state_dict"};
 
 }  // namespace vramfit::trainers::python

@@ -177,7 +177,7 @@ TEST_CASE("typing mistakes and wrong values in every section") {
 TEST_CASE("known but not predicted") {
     for (const char* member :
          {R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}})",
-          R"("loop": {"kind": "dpo"}, "training": {"loss_type": "aot"})", R"("loop": {"kind": "gkd"})",
+          R"("loop": {"kind": "dpo"}, "training": {"loss_type": "aot"})", R"("loop": {"kind": "gold"})",
           R"("training": {"deepspeed": "ds.json"})", R"("training": {"torch_compile": true})",
           R"("training": {"eval_strategy": "epoch"})",
           R"("training": {"eval_strategy": "steps", "batch_eval_metrics": true})",

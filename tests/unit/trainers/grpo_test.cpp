@@ -155,8 +155,7 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
           "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\ngeneration_batch_size: 12\n") == "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\nmax_completion_length: null\n") == "invalid f.yaml:3:1 max_completion_length");
-    for (const char* key : {"loss_type: other", "scale_rewards: all", "reward_model_name_or_path: x/y",
-                            "eval_strategy: steps", "fsdp: full_shard"}) {
+    for (const char* key : {"loss_type: other", "scale_rewards: all", "eval_strategy: steps", "fsdp: full_shard"}) {
         const std::string name(key, std::string_view(key).find(':'));
         const std::string place = name == "eval_strategy" ? "per_device_eval_batch_size" : name;
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "refused " + place);
@@ -219,7 +218,7 @@ TEST_CASE("several GPUs of GRPO: groups over all of them, DDP and ZeRO-2") {
           "refused generation_batch_size");
 }
 
-TEST_CASE("GRPOTrainer in a script: rewards from functions need nothing, models are refused") {
+TEST_CASE("GRPOTrainer in a script: rewards from functions") {
     const Reading reading = read_groups_of("a.py", group_script("longer", ", max_completion_length=64"));
     REQUIRE(reading.refusals.empty());
     CHECK(reading.job.plan.loop.kind == LoopKind::grpo);
@@ -228,10 +227,6 @@ TEST_CASE("GRPOTrainer in a script: rewards from functions need nothing, models 
     CHECK(reading.job.plan.trl_makes_adapters);
     for (const char* rewards : {"[longer, longer]", "reward_funcs=longer", "make_rewards()", "[lambda **_: 1.0]"})
         CHECK(group_stops_at("a.py", group_script(rewards)) == "");
-    for (const char* rewards : {"'weqweasdas/RM-Gemma-2B'", "[longer, 'a/b']",
-                                "AutoModelForSequenceClassification.from_pretrained('a/b', num_labels=1)",
-                                "[AutoModelForSequenceClassification.from_pretrained('a/b', num_labels=1)]"})
-        CHECK(group_stops_at("a.py", group_script(rewards)) == "refused trainer.reward_funcs");
     CHECK(group_stops_at("a.py", group_script("longer", "", ", tools=[longer]")) == "refused trainer.tools");
     CHECK(group_stops_at("a.py", group_script("longer", ", use_vllm=True, vllm_mode='server'")) == "refused vllm_mode");
     CHECK(group_stops_at("a.py", group_script("longer", ", max_prompt_length=64")).find("max_prompt_length") !=

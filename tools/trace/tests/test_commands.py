@@ -78,6 +78,17 @@ class Jobs(unittest.TestCase):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, "loop": {"kind": kind}, "distributed": {"kind": processes}})
 
+    def test_networks_beside_the_one_that_is_trained(self) -> None:
+        job = complete({"model": MODEL, "loop": {"kind": "grpo", "reward_models": [{"model": MODEL, "dtype": "float16"}]}})
+        self.assertEqual(job["loop"]["reward_models"][0]["dtype"], "float16")
+        self.assertEqual(job["loop"]["reward_models"][0]["model"]["dtype"], "bfloat16")
+        self.assertNotIn("teacher", job["loop"])
+        self.assertIsNone(complete({"model": MODEL, "loop": {"kind": "gkd", "teacher": {"model": MODEL}}})["batch"]["generated_length"])
+        for wrong in ({"kind": "dpo", "reward_models": [{"model": MODEL}]}, {"kind": "grpo", "reward_models": [{}]}, {"kind": "gkd"},
+                      {"kind": "grpo", "teacher": {"model": MODEL}}, {"kind": "gkd", "teacher": {"model": MODEL, "name": "x"}}):
+            with self.assertRaises(JobError):
+                complete({"model": MODEL, "loop": wrong})
+
     def test_processes_have_defaults_and_options_of_their_kind_only(self) -> None:
         job = complete({"model": MODEL, "distributed": {"kind": "fsdp2", "rank": 1}})
         self.assertEqual((job["distributed"]["world_size"], job["distributed"]["events"]), (2, "slow"))
@@ -137,6 +148,12 @@ class Rows(unittest.TestCase):
         self.assertEqual(rows.row_of(self.job("dpo", completion_length=4), 0)["rejected"], " w w w")
         self.assertEqual([rows.row_of(self.job("kto"), row)["label"] for row in range(3)], [True, False, True])
         self.assertEqual(set(rows.row_of(self.job("grpo"), 0)), {"prompt"})
+
+    def test_a_reward_model_sees_prompt_and_completion_apart(self) -> None:
+        job = complete({"model": MODEL, "loop": {"kind": "grpo", "reward_models": [{"model": MODEL}]}, "batch": {"prompt_length": 2}})
+        self.assertEqual(rows.row_of(job, 0), {"prompt": "w w "})
+        job = complete({"model": MODEL, "loop": {"kind": "gkd", "teacher": {"model": MODEL}}, "batch": {"prompt_length": 2, "completion_length": 2}})
+        self.assertEqual((rows.row_of(job, 0)["input_ids"][-1], rows.row_of(job, 0)["completion_mask"]), (0, [0, 0, 1, 1]))
 
     def test_completions_end_at_the_job_s_lengths(self) -> None:
         drawn = rows.Completions(self.job("rloo", completion_length=[3, 1]))

@@ -60,6 +60,9 @@ DEFAULTS: Job = {
         "zero_grad": "after_step",
         "batch": "every_step",
         "input_require_grads": False,
+        "reward_models": None,
+        "reward_functions": None,
+        "teacher": None,
     },
     "evaluation": {"batches": 2, "sequence_length": None, "attention_mask": None},
     "distributed": None,
@@ -109,11 +112,16 @@ BATCHES: dict[str, Job] = {
     **dict.fromkeys(("dpo", "reward", "orpo", "cpo"), PAIRS),
     "kto": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
     **dict.fromkeys(("grpo", "rloo"), {"prompt_length": 32, "completion_length": 32}),
+    # `generated_length`: of what the student or the teacher generates; nothing: as long as max_new_tokens allows
+    "gkd": {"prompt_length": 32, "completion_length": 32, "generated_length": None},
 }
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
 #: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
 #: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
 PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
+#: A second network: a reward model of GRPO and RLOO, the teacher of GKD. `model` is the content of its config.json; what is null is not given to
+#: from_pretrained. A config without a dtype is that of a checkpoint in bfloat16. It is loaded in host memory, as trl does it, or by the script on the device (`device_map`, quantized weights).
+SECOND: Job = {"model": None, "dtype": None, "attn_implementation": None, "device_map": None, "quantization_config": None}
 #: The trainers of LLaMA-Factory's own, by kind.
 LLAMA_FACTORY = ("dpo", "reward", "kto", "orpo", "cpo")
 
@@ -173,9 +181,32 @@ def complete(job: Job) -> Job:
         if unknown:
             raise JobError(f"unknown keys in {key!r}: {', '.join(sorted(unknown))}")
         section.update(value)
+    seconds(full["loop"])
     check(full)
     if full["load"]["text_part"] is None:
         del full["load"]["text_part"]  # as AutoModelForCausalLM loads the model, of which most jobs say nothing
+    return full
+
+
+def seconds(loop: Job) -> None:
+    """The networks beside the one that is trained, with their defaults; a loop without them does not speak of them."""
+    if loop["reward_models"] is not None:
+        loop["reward_models"] = [second(given, "loop.reward_models") for given in loop["reward_models"]]
+    if loop["teacher"] is not None:
+        loop["teacher"] = second(loop["teacher"], "loop.teacher")
+    for key in ("reward_models", "reward_functions", "teacher"):
+        if loop[key] is None:
+            del loop[key]
+
+
+def second(given: Job, place: str) -> Job:
+    unknown = set(given) - set(SECOND)
+    if unknown:
+        raise JobError(f"unknown keys in {place!r}: {', '.join(sorted(unknown))}")
+    full = {**SECOND, **given}
+    if not isinstance(full["model"], dict) or "model_type" not in full["model"]:
+        raise JobError(f"{place}: model must be the content of a config.json with its model_type")
+    full["model"] = {"dtype": "bfloat16", **full["model"]}
     return full
 
 
@@ -233,6 +264,10 @@ def check(job: Job) -> None:
         check_trainer(job)
     if job["loop"]["kind"] == "unsloth":
         check_unsloth(job)
+    if job["loop"]["kind"] not in ("grpo", "rloo") and ("reward_models" in job["loop"] or "reward_functions" in job["loop"]):
+        raise JobError("loop.reward_models and loop.reward_functions belong to loop.kind grpo and rloo")
+    if (job["loop"]["kind"] == "gkd") != ("teacher" in job["loop"]):
+        raise JobError("loop.kind gkd has a loop.teacher, and no other kind has one")
     if job["distributed"]:
         kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "dpo", "grpo", "rloo"),
                  "deepspeed": ("trainer", "sft", "dpo", "grpo", "rloo"),
@@ -276,7 +311,7 @@ def check_trainer(job: Job) -> None:
 def check_lengths(batch: Job) -> None:
     """Of prompts and completions: whole numbers from 1."""
     for key, value in batch.items():
-        if key == "desirable" or value is None and key == "rejected_length":
+        if key == "desirable" or value is None and key in ("rejected_length", "generated_length"):
             continue
         lengths = value if isinstance(value, list) else [value]
         if not lengths or any(type(length) is not int or length < 1 for length in lengths):

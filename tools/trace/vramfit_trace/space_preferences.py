@@ -4,6 +4,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from .families import FAMILIES
 from .job import Job
 from .worker.rows import SAMPLED
 
@@ -138,11 +139,66 @@ def generating(job: Job, walker: random.Random, kind: str) -> Job:
             "prepare_kbit": job.get("prepare_kbit") if walker.random() < 0.3 else None}
 
 
+#: Families of networks beside the one that is trained.
+SECOND = ("llama", "llama", "qwen2", "qwen3", "gemma", "gemma2", "mistral", "phi3", "olmo2", "smollm3", "starcoder2", "gpt2")
+
+
+def second_of(walker: random.Random, vocabulary: int | None = None) -> dict[str, Any]:
+    """A reward model, or with the student's vocabulary a teacher."""
+    config: dict[str, Any] = {**FAMILIES[walker.choice(SECOND)].config, "dtype": walker.choice(("bfloat16", "bfloat16", "float32"))}
+    if vocabulary:
+        config["vocab_size"] = vocabulary
+    out: dict[str, Any] = {"model": config}
+    if walker.random() < 0.3:
+        out["dtype"] = walker.choice(("bfloat16", "float16", "float32"))
+    if walker.random() < 0.2:
+        out["device_map"] = {"": 0}
+    if walker.random() < 0.15:
+        out["quantization_config"] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": "bfloat16"}
+    return out
+
+
+def rewarded(job: Job, walker: random.Random) -> Job:
+    """The job with GRPO or RLOO, to which one or two networks give rewards."""
+    kind = walker.choice(("grpo", "grpo", "rloo"))
+    out = generating(job, walker, kind)
+    loop: dict[str, Any] = {"kind": kind, "reward_models": [second_of(walker) for _ in range(walker.choice((1, 1, 2)))]}
+    if walker.random() < 0.3:
+        loop["reward_functions"] = walker.choice((1, 2))
+    return {**out, "loop": loop}
+
+
+def distilling(job: Job, walker: random.Random) -> Job:
+    """The job with trl's GKDTrainer: without fp16 and another attention than sdpa's own choice, which vramfit does not know of it."""
+    training = {**job["training"], "fp16": False}
+    training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
+    training.update(lmbda=walker.choice((0.0, 0.0, 1.0)), beta=walker.choice((0.0, 0.5, 0.5, 1.0)), max_new_tokens=walker.choice((7, 24, 60)))
+    if walker.random() < 0.3:
+        training["seq_kd"] = True
+    if walker.random() < 0.3:
+        training["temperature"] = 1.0
+    load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
+    load["attn_implementation"] = "sdpa"
+    rows = training["per_device_train_batch_size"] if training["gradient_accumulation_steps"] == 1 else 1
+    batch = rows_of(walker, "orpo", rows)
+    batch.pop("rejected_length", None)
+    loop: dict[str, Any] = {"kind": "gkd", "teacher": second_of(walker, job["model"]["vocab_size"])}
+    if isinstance(batch["prompt_length"], list):
+        loop["steps"] = 1
+    if walker.random() < 0.5:
+        batch["generated_length"] = walker.choice((1, 5, training["max_new_tokens"]))
+    return {**job, "name": f"{job['name']}-gkd", "loop": loop, "batch": batch, "training": training, "load": load, "prepare_kbit": None}
+
+
 def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     """The job with one of trl's trainers, which makes the adapters; "older" is DPO as trl up to 0.28 knows it, "llama-factory" any of
     LLaMA-Factory's trainers."""
     if kind == "llama-factory":
         return by_llama_factory(job, walker)
+    if kind == "rewarded":
+        return rewarded(job, walker)
+    if kind == "gkd":
+        return distilling(job, walker)
     if kind in SAMPLED:
         return generating(job, walker, kind)
     training = {**job["training"], **losses_of(walker, kind)}

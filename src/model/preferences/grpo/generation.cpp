@@ -138,6 +138,17 @@ Batch inputs_of_token(const Tensor& ids, const Kwargs& kwargs) {
     return inputs;
 }
 
+/// model_inputs of the prompt, or without a cache of all tokens so far.
+Batch inputs_of_all(const Tensor& ids, const Kwargs& kwargs) {
+    Batch inputs;
+    inputs.input_ids = clone_contiguous(ids);
+    inputs.attention_mask = kwargs.mask;
+    inputs.position_ids = kwargs.position_ids;
+    inputs.padded = kwargs.padded;
+    inputs.missing = kwargs.missing;
+    return inputs;
+}
+
 /// Does a sliding layer hold its window, so that a further token adds nothing?
 bool is_full(const Run& run, const DecoderLayer& layer, const KvCache::Layer& cached) {
     const auto window = run.spec.sliding_window;
@@ -154,7 +165,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
     Batch model_inputs;
     TokenPaths paths(run, ids, tokens, kwargs.padded, kwargs.missing);
     for (std::int64_t token = 0; token < tokens; ++token) {
-        if (const std::int64_t times = paths.repeats(token)) {
+        if (const std::int64_t times = cache ? paths.repeats(token) : 0) {
             std::vector<Grown> live = {
                 {&s.input_ids, 1}, {&kwargs.mask, 1}, {&kwargs.position_ids, 1}, {&model_inputs.attention_mask, 1}};
             for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
@@ -170,15 +181,9 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         paths.begin();
         Tensor logits;
         if (token == 0) {
-            Batch prompt;
-            prompt.input_ids = clone_contiguous(ids);
-            prompt.attention_mask = kwargs.mask;
-            prompt.position_ids = kwargs.position_ids;
-            prompt.padded = kwargs.padded;
-            prompt.missing = kwargs.missing;
-            logits = logits_of_last(run, network, prompt, cache);
+            logits = logits_of_last(run, network, inputs_of_all(s.input_ids, kwargs), cache);
         } else {
-            model_inputs = inputs_of_token(s.input_ids, kwargs);
+            model_inputs = (cache ? inputs_of_token : inputs_of_all)(s.input_ids, kwargs);
             logits = logits_of_last(run, network, model_inputs, cache);
         }
         update_kwargs(kwargs);
@@ -196,25 +201,37 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
 
 }  // namespace
 
-Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens) {
-    const auto& [ids, mask, differ, missing] = prompts;
-    const GradMode no_grad(run.session, false);
-    Tensor end_ids = on_device(run, {end_tokens(run)});
-    Tensor pad_id = on_device(run, {});
-    look_at_tokens(end_ids, pad_id);
-    look_at_last_places(mask);
-    Tensor position_ids = positions_of(mask);
-    KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
-    Tensor out = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, cache, tokens);
-    pad_id.reset();
-    position_ids.reset();
-    for (auto layer = cache->layers().rbegin(); layer != cache->layers().rend(); ++layer) {  // as a list lets go
+void let_go(const KvCachePointer& cache) {
+    if (!cache) return;
+    for (auto layer = cache->layers().rbegin(); layer != cache->layers().rend(); ++layer) {
         layer->window.reset();
         layer->keys.reset();
         layer->values.reset();
     }
-    end_ids.reset();
+}
+
+Generated generate_with_cache(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens,
+                              bool caches) {
+    const auto& [ids, mask, differ, missing, ends, has_begin] = prompts;
+    const GradMode no_grad(run.session, false);
+    Tensor begin_id;
+    if (has_begin) begin_id = on_device(run, {});
+    Tensor end_ids = on_device(run, {ends ? *ends : end_tokens(run)});
+    Tensor pad_id = on_device(run, {});
+    look_at_tokens(end_ids, pad_id);
+    look_at_last_places(mask);
+    Tensor position_ids = positions_of(mask);
+    Generated out;
+    if (caches) out.cache = std::make_shared<KvCache>(network.layers.size());
+    out.ids = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, out.cache, tokens);
+    for (Tensor* t : {&pad_id, &position_ids, &end_ids, &begin_id}) t->reset();
     return out;
+}
+
+Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens) {
+    Generated out = generate_with_cache(run, network, prompts, tokens);
+    let_go(out.cache);
+    return out.ids;
 }
 
 }  // namespace vramfit::model

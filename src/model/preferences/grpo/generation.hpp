@@ -1,7 +1,7 @@
 // transformers' generate, which samples completions token by token.
 #pragma once
 
-#include "model/network/run.hpp"
+#include "model/causal_lm/causal_lm.hpp"
 
 namespace vramfit::model {
 
@@ -9,9 +9,22 @@ namespace vramfit::model {
 struct Prompts {
     const Tensor& ids;
     const Tensor& mask;
-    bool differ = false;   ///< in length: the shorter ones are padded on the left
-    Missing missing = {};  ///< where attention packs the other tokens
+    bool differ = false;            ///< in length: the shorter ones are padded on the left
+    Missing missing = {};           ///< where attention packs the other tokens
+    std::optional<Size> ends = {};  ///< tokens that end a row; absent: end_tokens
+    bool has_begin = false;         ///< the model's generation_config has a token that begins a row
 };
+
+/// GenerationMixin.generate with return_dict_in_generate: its cache is there as long as what it returns.
+struct Generated {
+    Tensor ids;  ///< [G, P + tokens]
+    KvCachePointer cache;
+};
+/// `caches`: whether keys and values are kept; without them each token runs all tokens before it (use_cache=False).
+Generated generate_with_cache(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens,
+                              bool caches = true);
+/// A cache's tensors go as a list lets go of them, from behind.
+void let_go(const KvCachePointer& cache);
 
 /// GenerationMixin.generate: [G, P + tokens].
 Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens);

@@ -8,8 +8,10 @@
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
 #include "model/preferences/grpo/generation.hpp"
+#include "model/preferences/grpo/reward_models.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/second/second_network.hpp"
 
 namespace vramfit::model {
 
@@ -33,7 +35,7 @@ Tensor has_none(const Tensor& rewards) {
 Tensor weighted(const Run& run, const Tensor& rewards_per_func) {
     Tensor product;
     {
-        const Tensor weights = moved(run, {1}, DType::float32);
+        const Tensor weights = moved(run, {reward_sources(run.plan)}, DType::float32);
         product = mul(rewards_per_func, unsqueeze(weights, 0));
     }
     return nansum_over(product, 2, false);
@@ -84,8 +86,12 @@ Tensor nanstd_over(const Tensor& t, std::uint32_t dims) {
 
 Tensor calculate_rewards(const Run& run, const Size& rows) {
     Session& session = run.session;
-    Tensor per_func = empty(session, {rows, 1}, DType::float32, Op::zeros);
-    { const Tensor of_function = moved(run, {rows}, DType::float32); }
+    Tensor per_func = empty(session, {rows, reward_sources(run.plan)}, DType::float32, Op::zeros);
+    Batch inputs;  // of the last reward model
+    if (run.seconds)
+        for (std::size_t i = 0; i < run.seconds->reward_models.size(); ++i) give_rewards(run, rows, i, inputs);
+    for (std::int64_t i = 0; i < run.plan.preference.grpo.reward_functions; ++i)
+        const Tensor of_function = moved(run, {rows}, DType::float32);
     {
         Tensor none = has_none(per_func);
         const Tensor any = any_of(none, 1);
@@ -137,14 +143,21 @@ void keep_own_advantages(const Run& run, Rewards& r) {
 }
 
 void log_rewards(const Run& run, Rewards& r) {
-    const Tensor of_function = select(r.rewards_per_func, 1);
-    read_item(nanmean_over(of_function, 1, false));
-    read_item(nanstd_over(of_function, 1));
+    for (std::int64_t i = 0; i < reward_sources(run.plan); ++i) {
+        const Tensor of_function = select(r.rewards_per_func, 1);
+        read_item(nanmean_over(of_function, 1, false));
+        read_item(nanstd_over(of_function, 1));
+    }
     r.rewards = weighted(run, r.rewards_per_func);
     read_item(nanmean_over(r.rewards, 1, false));
     read_item(nanstd_over(r.rewards, 1));
-    const Tensor numbers = to(r.is_std_zero, DType::float32);
-    read_mean(numbers);
+    {
+        const Tensor numbers = to(r.is_std_zero, DType::float32);
+        read_mean(numbers);
+    }
+    // rewards_per_func[:, i].tolist(): a column of several is copied together.
+    for (std::int64_t i = 0; i < reward_sources(run.plan); ++i)
+        const Tensor of_function = contiguous(select(r.rewards_per_func, 1));
 }
 
 }  // namespace vramfit::model

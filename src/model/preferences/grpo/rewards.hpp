@@ -20,7 +20,7 @@ struct Rewards {
     Tensor per_token_kl, kl, kl_stats, grouped_rewards, scorable_counts, grouped_sum, baselines;
 };
 
-/// _calculate_rewards of one function on the host: [G, 1].
+/// _calculate_rewards of reward models and functions on the host: [G, how many there are].
 Tensor calculate_rewards(const Run& run, const Size& rows);
 
 /// The rewards of all functions, added up.

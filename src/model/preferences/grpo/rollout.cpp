@@ -258,6 +258,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
             const WithinPhase phase(session, phase_at(PhaseKind::reward, place));
             rewards = calculate_rewards(run, sizes.rows);
         }
+        session.end_loss();  // which a reward model's head has begun
         session.recorder.begin(around);
         const Rewards known = leaves_one_out ? leave_one_out_advantages(run, std::move(rewards), scored)
                                              : group_advantages(run, std::move(rewards));

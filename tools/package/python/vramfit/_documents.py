@@ -84,7 +84,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Share:
-    category: Literal["weights", "quantization_state", "adapters", "gradients", "optimizer_states", "stored_activations", "recomputed_activations", "logits_and_loss", "temporaries", "workspaces", "activation_gradients", "dequantized_weights"]
+    category: Literal["weights", "quantization_state", "adapters", "gradients", "optimizer_states", "stored_activations", "recomputed_activations", "logits_and_loss", "temporaries", "workspaces", "activation_gradients", "dequantized_weights", "reward_models", "teacher"]
     bytes: int
 
     @classmethod

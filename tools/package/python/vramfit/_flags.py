@@ -114,8 +114,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -145,7 +145,7 @@ class PredictFlags(TypedDict, total=False):
     num_iterations: int
     """How often completions are trained on [1]"""
     beta: float
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]; of GKD the part of the mixture, between 0 and 1 [0.5]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: float
@@ -180,6 +180,22 @@ class PredictFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    reward_model: str | Sequence[str]
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    reward_dtype: str
+    """Of the reward models' weights [their checkpoint's]"""
+    reward_functions: int
+    """Functions on the host that give rewards [1, beside models 0]"""
+    teacher: str
+    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    teacher_dtype: str
+    """Of the teacher's weights [its checkpoint's]"""
+    lmbda: float
+    """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
+    max_new_tokens: int
+    """GKD: tokens of what is generated [128]"""
+    seq_kd: bool
+    """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
@@ -340,7 +356,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -370,7 +386,7 @@ class SweepFlags(TypedDict, total=False):
     num_iterations: str | int | Sequence[int]
     """How often completions are trained on [1]"""
     beta: str | float | Sequence[float]
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]; of GKD the part of the mixture, between 0 and 1 [0.5]"""
     temperature: str | float | Sequence[float]
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: str | float | Sequence[float]
@@ -405,6 +421,22 @@ class SweepFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str | Sequence[str]
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    reward_model: str | Sequence[str]
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    reward_dtype: str | Sequence[str]
+    """Of the reward models' weights [their checkpoint's]"""
+    reward_functions: str | int | Sequence[int]
+    """Functions on the host that give rewards [1, beside models 0]"""
+    teacher: str | Sequence[str]
+    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    teacher_dtype: str | Sequence[str]
+    """Of the teacher's weights [its checkpoint's]"""
+    lmbda: str | float | Sequence[float]
+    """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
+    max_new_tokens: str | int | Sequence[int]
+    """GKD: tokens of what is generated [128]"""
+    seq_kd: str | bool | Sequence[bool]
+    """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str | Sequence[str]
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str | Sequence[str]
@@ -590,8 +622,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -621,7 +653,7 @@ class PlanFlags(TypedDict, total=False):
     num_iterations: int
     """How often completions are trained on [1]"""
     beta: float
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]; of GKD the part of the mixture, between 0 and 1 [0.5]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: float
@@ -656,6 +688,22 @@ class PlanFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    reward_model: str | Sequence[str]
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    reward_dtype: str
+    """Of the reward models' weights [their checkpoint's]"""
+    reward_functions: int
+    """Functions on the host that give rewards [1, beside models 0]"""
+    teacher: str
+    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    teacher_dtype: str
+    """Of the teacher's weights [its checkpoint's]"""
+    lmbda: float
+    """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
+    max_new_tokens: int
+    """GKD: tokens of what is generated [128]"""
+    seq_kd: bool
+    """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
@@ -779,8 +827,8 @@ class CheckFlags(TypedDict, total=False):
     """Read the file as if it did not have this key; may be repeated"""
     set: str | Sequence[str]
     """Read the file as if it had this value; may be repeated"""
-    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-rloo", "trl-rloo-script", "trl-script", "unsloth-script", "unsloth-studio"]
-    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-rloo, trl-rloo-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-gkd-script", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-rloo", "trl-rloo-script", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-gkd-script, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-rloo, trl-rloo-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
@@ -870,8 +918,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -901,7 +949,7 @@ class TimelineFlags(TypedDict, total=False):
     num_iterations: int
     """How often completions are trained on [1]"""
     beta: float
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]; of GKD the part of the mixture, between 0 and 1 [0.5]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: float
@@ -936,6 +984,22 @@ class TimelineFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    reward_model: str | Sequence[str]
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    reward_dtype: str
+    """Of the reward models' weights [their checkpoint's]"""
+    reward_functions: int
+    """Functions on the host that give rewards [1, beside models 0]"""
+    teacher: str
+    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    teacher_dtype: str
+    """Of the teacher's weights [its checkpoint's]"""
+    lmbda: float
+    """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
+    max_new_tokens: int
+    """GKD: tokens of what is generated [128]"""
+    seq_kd: bool
+    """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str

@@ -136,6 +136,14 @@ def empty_model(job: Job) -> torch.nn.Module:
     return model
 
 
+def write_second(model: torch.nn.Module, folder: Path) -> None:
+    """The checkpoint of a network beside the job's."""
+    left_out = second_names(model)
+    tensors = as_published(model, {name: tensor for name, tensor in model.state_dict().items() if name not in left_out})
+    model.config.save_pretrained(folder)
+    write_file(folder / "model.safetensors", sorted(tensors), tensors, VARIABLE not in os.environ)
+
+
 def write_checkpoint(job: Job, folder: Path) -> None:
     """config.json and the files of tensors. A real device computes with the weights: zeros end in infinite gradients where DoRA divides
     by their norm, and Unsloth refuses embeddings of zeros."""

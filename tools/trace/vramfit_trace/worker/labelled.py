@@ -19,7 +19,7 @@ ACCUMULATE = "torch::autograd::AccumulateGrad"
 CONVERSIONS = ("ToCopyBackward0", "TBackward0", "TransposeBackward0", "PermuteBackward0", "ViewBackward0", "UnsafeViewBackward0")
 SUMS = ("aten::add", "aten::add_")
 #: What a mark says of its storage, the strongest first; what is only saved may be something better.
-HARD = {"workspace": "workspaces", "optimizer": "optimizer_states", "parameter": "weights", "quantization": "quantization_state",
+HARD = {"workspace": "workspaces", "reward_models": "reward_models", "teacher": "teacher", "optimizer": "optimizer_states", "parameter": "weights", "quantization": "quantization_state",
         "activation": "activation_gradients", "gradient": "gradients", "dequantized": "dequantized_weights"}
 INSIDE_OF = {"parameter": "weights", "gradient": "gradients", "temporary": "temporaries", BUCKET: "gradients"}
 

@@ -85,6 +85,13 @@ def mark_quantized(state: Any, name: str) -> None:
         mark_quantized(state.state2, name)
 
 
+def mark_quantized_as(kind: str, state: Any, name: str) -> None:
+    """The same of a network that is only evaluated."""
+    if state is not None:
+        mark_all(kind, [state.absmax, state.code, state.offset], name)
+        mark_quantized_as(kind, state.state2, name)
+
+
 def mark_parameter(parameter: Any, name: str) -> None:
     """A parameter, what bitsandbytes keeps beside it, and its gradient."""
     mark("parameter", parameter, name)
@@ -101,6 +108,7 @@ class Labels:
     def __init__(self, with_events: bool) -> None:
         self.with_events = with_events  # the trace keeps each allocation's label, not only the sums
         self.roots: list[torch.nn.Module] = []
+        self.seconds: list[tuple[torch.nn.Module, str]] = []  # networks that are only evaluated, and what their weights are
         self.names: dict[int, str] = {}
         self.running: list[torch.nn.Module] = []  # the innermost last
         self.parameters: dict[int, str] = {}
@@ -140,6 +148,10 @@ class Labels:
                 mark_parameter(parameter, place_of(name))
             for name, buffer in root.named_buffers():
                 mark("parameter", buffer, place_of(name))
+        for second, kind in self.seconds:
+            for name, tensor in (*second.named_parameters(), *second.named_buffers()):
+                mark(kind, tensor, place_of(name))
+                mark_quantized_as(kind, getattr(tensor, "quant_state", None), place_of(name))
         self.flat.scan()
 
     def end(self) -> None:
@@ -154,6 +166,13 @@ class Labels:
         self.scan()
         for name, module in root.named_modules():
             self.names[id(module)] = place_of(name)
+
+    def know_second(self, network: torch.nn.Module, kind: str) -> None:
+        """Learns of a network beside it: all that it is made of has one category."""
+        self.seconds.append((network, kind))
+        for name, module in network.named_modules():
+            self.names[id(module)] = place_of(name)
+        self.scan()
 
     def watch_modules(self) -> None:
         """Every call of a module stands in the profile with its place; its own parameters are seen when it begins."""

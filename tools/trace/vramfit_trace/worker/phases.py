@@ -26,6 +26,7 @@ METHODS = {
     "_compute_kl_logps": "kl_forward",  # KTO: on completions of other rows, of the policy and of the reference
     "_generate": "generation",  # GRPO, RLOO
     "_generate_single_turn": "generation",
+    "generate_on_policy_outputs": "generation",  # GKD: of the student, or of the teacher
     "_calculate_rewards": "reward",
     "_get_per_token_logps_and_entropies": "log_probabilities",  # before the loss: of the policy that generated
 }
@@ -47,8 +48,8 @@ def marked(function: Callable[..., Any], enter: Callable[..., Any]) -> Callable[
 
 
 def mark_building(cls: Any, recorder: Recorder) -> None:
-    """Windows inside of `trainer`."""
-    module = sys.modules[cls.__module__]
+    """Windows inside of `trainer`; what a trainer is made from calls functions of its own module."""
+    modules = [sys.modules[name] for name in dict.fromkeys(base.__module__ for base in cls.__mro__) if name.startswith("trl.")]
 
     @contextlib.contextmanager
     def window(name: str, *_: Any) -> Any:
@@ -56,9 +57,10 @@ def mark_building(cls: Any, recorder: Recorder) -> None:
         yield
         recorder.window("trainer")
 
-    for name, stage in BUILDING.items():
-        if hasattr(module, name):
-            setattr(module, name, marked(getattr(module, name), functools.partial(window, stage)))
+    for module in modules:
+        for name, stage in BUILDING.items():
+            if hasattr(module, name):
+                setattr(module, name, marked(getattr(module, name), functools.partial(window, stage)))
     if hasattr(cls, PRECOMPUTES):
         setattr(cls, PRECOMPUTES, marked(getattr(cls, PRECOMPUTES), functools.partial(window, "precompute_reference")))
 
@@ -69,6 +71,12 @@ def mark(trainer: Any, stages: Stages, completions: Completions | None) -> None:
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:
         reference.forward = marked(reference.forward, lambda *_: stages.within("reference_forward"))
+    teacher = getattr(trainer, "teacher_model", None)
+    if teacher is not None:
+        end = trainer.generation_config.eos_token_id  # as the student's config has it, not the tokenizer
+        if completions and end is not None:
+            completions.end = end[0] if isinstance(end, list) else end
+        teacher.forward = marked(teacher.forward, lambda *_: stages.within("teacher_forward"))
     for name in METHODS:
         if hasattr(trainer, name) and (name != "get_train_dataloader" or precomputes_in_loader(trainer)):
             setattr(trainer, name, marked(getattr(trainer, name), functools.partial(of_method, trainer, name, stages, completions)))

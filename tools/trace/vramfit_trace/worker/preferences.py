@@ -1,4 +1,4 @@
-"""trl's trainers of preferences and rewards: DPO, reward models, KTO, ORPO, CPO, GRPO and RLOO."""
+"""trl's trainers of preferences, rewards and distillation: DPO, reward models, KTO, ORPO, CPO, GRPO, RLOO and GKD."""
 from __future__ import annotations
 
 import contextlib
@@ -11,13 +11,13 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
-from . import llama_factory, phases, values
+from . import llama_factory, phases, second, values
 from .batch import evaluates, evaluation_rows, row_count
 from .device import Device
 from .libraries import of_trl
 from .model import lora_config
 from .recorder import Recorder
-from .rows import SAMPLED, TOKENS, Completions, row_of
+from .rows import GENERATING, SAMPLED, TOKENS, Completions, row_of
 
 
 def tokenizer() -> Any:
@@ -43,13 +43,24 @@ def reward(completions: list[str], **_: Any) -> list[float]:
     return [float(len(words)) for words in completions]
 
 
-def given_by_name(job: Job) -> dict[str, Any]:
+def rewards(job: Job, seconds: second.Seconds, recorder: Recorder) -> dict[str, Any]:
+    """Reward models, which have tokenizers of their own, and functions: one, where the job says nothing."""
+    models = [seconds.make("reward_models", wanted, recorder) for wanted in job["loop"].get("reward_models") or []]
+    functions = job["loop"].get("reward_functions", 0 if models else 1)
+    if not models and functions == 1:
+        return {"reward_funcs": reward}
+    return {"reward_funcs": models + [reward] * functions, "reward_processing_classes": [tokenizer() for _ in models] + [None] * functions}
+
+
+def given_by_name(job: Job, seconds: second.Seconds, recorder: Recorder) -> dict[str, Any]:
     """What only some trainers take."""
     out: dict[str, Any] = {}
     if job["peft"] is not None and job["trl"]["peft_config"]:
         out["peft_config"] = lora_config(job)
     if job["loop"]["kind"] in SAMPLED:
-        out["reward_funcs"] = reward
+        out.update(rewards(job, seconds, recorder))
+    if job["loop"]["kind"] == "gkd":
+        out["teacher_model"] = seconds.make("teacher", job["loop"]["teacher"], recorder)
     return out
 
 
@@ -75,7 +86,7 @@ def known(job: Job, device: Device) -> Iterator[Completions | None]:
     if job["loop"]["kind"] not in BATCHES:
         yield None
         return
-    drawn = Completions(job) if job["loop"]["kind"] in SAMPLED else None
+    drawn = Completions(job) if job["loop"]["kind"] in GENERATING else None
     with values.beside(device, drawn):
         yield drawn
 
@@ -104,5 +115,7 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, record
     if job["trl"]["trainer"] == "axolotl":
         cls = with_emptied_cache(cls)
     phases.mark_building(cls, recorder)
+    second.mark_placing(recorder, job["loop"]["kind"] == "gkd")
+    seconds = second.Seconds()
     return cls(model=model, args=arguments, train_dataset=table(job, row_count(job)), eval_dataset=evaluated,
-               processing_class=tokenizer(), callbacks=[progress], **given_by_name(job))
+               processing_class=tokenizer(), callbacks=[progress], **given_by_name(job, seconds, recorder))

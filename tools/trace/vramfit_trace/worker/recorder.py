@@ -75,6 +75,11 @@ class Recorder:
         if self.labels:
             self.labels.know(network)
 
+    def know_second(self, network: torch.nn.Module, kind: str) -> None:
+        """A network beside it, for the labels."""
+        if self.labels:
+            self.labels.know_second(network, kind)
+
     def reading(self, name: str) -> None:
         """Notes the memory of this instant under a name."""
         now = self._read()

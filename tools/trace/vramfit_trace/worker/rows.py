@@ -10,6 +10,8 @@ TOKENS = {"<eos>": 0, "<pad>": 1, "<unk>": 2, "w": 3}
 END, WORD = TOKENS["<eos>"], TOKENS["w"]
 #: Kinds whose trainer generates the completions.
 SAMPLED = ("grpo", "rloo")
+#: Kinds that may generate besides.
+GENERATING = (*SAMPLED, "gkd")
 
 
 def text(words: int) -> str:
@@ -30,9 +32,12 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
     """The columns that trl documents for the kind."""
     batch, kind = job["batch"], job["loop"]["kind"]
     prompt = text(of_row(batch["prompt_length"], row))
-    if kind in SAMPLED:
-        return {"prompt": prompt}
+    if kind in SAMPLED:  # a reward model is given prompt and completion as one text, in which words stay apart
+        return {"prompt": prompt + " " if "reward_models" in job["loop"] else prompt}
     length = of_row(batch["completion_length"], row)
+    if kind == "gkd":
+        words = of_row(batch["prompt_length"], row)
+        return {"prompt": prompt, "input_ids": [WORD] * (words + length - 1) + [END], "completion_mask": [0] * words + [1] * length}
     if kind == "kto":
         return {"prompt": prompt, "completion": completion(length), "label": of_row(batch["desirable"], row)}
     rejected = of_row(batch["rejected_length"], row) if batch["rejected_length"] is not None else length
@@ -44,7 +49,10 @@ class Completions:
 
     def __init__(self, job: Job) -> None:
         self.length = job["batch"]["completion_length"]
+        if job["loop"]["kind"] == "gkd":  # without a length they go on to the limit, and have no end
+            self.length = job["batch"]["generated_length"] or 1 << 30
         self.drawn = 0
+        self.end = END
 
     def restart(self) -> None:
         """A generation begins."""
@@ -53,7 +61,7 @@ class Completions:
     def draw(self, rows: int) -> list[int]:
         """The next token of each row."""
         self.drawn += 1
-        return [END if self.drawn >= of_row(self.length, row) else WORD for row in range(rows)]
+        return [self.end if self.drawn >= of_row(self.length, row) else WORD for row in range(rows)]
 
     def whole(self, row: int) -> list[int]:
         """All tokens of a row, as an engine gives them."""

@@ -1,0 +1,13 @@
+// What networks beside the one that is trained were not compared with.
+#pragma once
+
+#include <vector>
+
+#include "model/network/run.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+void refuse_in_seconds(const Run& run, std::vector<Problem>& problems);
+
+}  // namespace vramfit::model
