@@ -97,7 +97,7 @@ void adapt_in_preference_trainer(const Run& run, Network& network, const std::op
     }
     recorder.mark("after_load");
     recorder.begin({PhaseKind::trainer});
-    load_seconds(run);
+    load_evaluated_networks(run);
     if (by_trainer && prepare(run, network)) recorder.begin({PhaseKind::trainer});
     if (run.plan.peft) {
         recorder.begin({PhaseKind::adapters});
@@ -148,7 +148,7 @@ void run_all(const Run& stored) {
     const std::shared_ptr<const network::Document> recording = recording_of(stored);
     std::optional<RecordedModel> recorded;
     if (recording) recorded.emplace(*recording).bind(network);
-    Seconds seconds;
+    EvaluatedNetworks evaluated_networks;
     const bool alone = plan.reward_models.empty() && !plan.teacher;
     const Run run{session,
                   spec,
@@ -159,7 +159,7 @@ void run_all(const Run& stored) {
                   recorded ? &*recorded : nullptr,
                   stored.unsloth,
                   nullptr,
-                  alone ? nullptr : &seconds};
+                  alone ? nullptr : &evaluated_networks};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);

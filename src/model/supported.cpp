@@ -323,7 +323,7 @@ void refuse_unsupported(const Run& run) {
     const bool sft = plan.loop.kind == LoopKind::sft;
     if (is_preference(plan.loop.kind)) refuse_in_preferences(run, problems);
     if (classifies_rows(run)) refuse_in_classification(run, problems);
-    refuse_in_seconds(run, problems);
+    refuse_beside_networks(run, problems);
     if (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks())
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8, 1.15 and 1.16 is supported"});

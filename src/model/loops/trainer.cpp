@@ -295,7 +295,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
-    load_seconds(run);
+    load_evaluated_networks(run);
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.
@@ -323,7 +323,7 @@ void run_trainer(const Run& run, Network& network) {
             require_input_grads(network);
         if (is_packed) wait_for_rows();
         if (asks_reference(run.plan)) reference = make_reference(run, network);
-        place_seconds(run);
+        place_evaluated_networks(run);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache

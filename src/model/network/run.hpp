@@ -18,7 +18,7 @@ struct RunSizes {
 
 class RecordedModel;
 struct Unsloth;
-struct Seconds;
+struct EvaluatedNetworks;
 
 /// One run: what the user asked for, and where it is recorded.
 struct Run {
@@ -37,11 +37,11 @@ struct Run {
     /// output_hidden_states: while layers run, what goes from one to the next is put here.
     mutable std::vector<Tensor>* hidden_states = nullptr;
     /// Networks beside the one that is trained; null: none.
-    Seconds* seconds = nullptr;
+    EvaluatedNetworks* evaluated_networks = nullptr;
 
     /// The same run by another plan, which has to outlive it, and other sizes; nothing of router logits or Unsloth.
     Run with(const TrainPlan& other, const RunSizes& of) const {
-        return {session, spec, other, stack, of, nullptr, recorded, nullptr, nullptr, seconds};
+        return {session, spec, other, stack, of, nullptr, recorded, nullptr, nullptr, evaluated_networks};
     }
     Run with(const TrainPlan& other) const { return with(other, sizes); }
 

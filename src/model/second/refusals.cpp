@@ -57,7 +57,7 @@ void refuse_in_distillation(const Run& run, std::vector<Problem>& problems) {
 
 }  // namespace
 
-void refuse_in_seconds(const Run& run, std::vector<Problem>& problems) {
+void refuse_beside_networks(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     if (plan.reward_models.empty() && !plan.teacher) return;
     const auto refusing = [&problems](std::string at, std::string_view what_it_is) {

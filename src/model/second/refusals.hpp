@@ -8,6 +8,6 @@
 
 namespace vramfit::model {
 
-void refuse_in_seconds(const Run& run, std::vector<Problem>& problems);
+void refuse_beside_networks(const Run& run, std::vector<Problem>& problems);
 
 }  // namespace vramfit::model

@@ -31,8 +31,8 @@ TrainPlan plan_of(const TrainPlan& policy, const SecondNetwork& asked) {
     return out;
 }
 
-Second described(const Run& run, const SecondNetwork& asked, bool gives_rewards) {
-    Second out;
+EvaluatedNetwork described(const Run& run, const SecondNetwork& asked, bool gives_rewards) {
+    EvaluatedNetwork out;
     out.spec = std::make_unique<ModelSpec>(gives_rewards ? spec_of_classifier(asked.model, 1) : asked.model);
     out.plan = std::make_unique<TrainPlan>(plan_of(run.plan, asked));
     return out;
@@ -46,7 +46,7 @@ void name_all(Recorder& recorder, std::uint32_t first, Category category) {
     }
 }
 
-void load_onto_card(const Run& run, Second& second, Category category) {
+void load_onto_card(const Run& run, EvaluatedNetwork& second, Category category) {
     const std::uint32_t first = run.session.recorder.next_id();
     const Run asked = second.on(run, run.sizes);
     const Scoped<bool> again(run.session.loads_again, true);
@@ -57,38 +57,42 @@ void load_onto_card(const Run& run, Second& second, Category category) {
     name_all(run.session.recorder, first, category);
 }
 
-bool is_loaded_by_script(const Second& second) { return second.plan->load.on_device || second.plan->load.quantization; }
+bool is_loaded_by_script(const EvaluatedNetwork& second) {
+    return second.plan->load.on_device || second.plan->load.quantization;
+}
 
 /// A window of its own around what `act` does to each.
 template <class Act>
 void with_each(const Run& run, const Act& act) {
     Recorder& recorder = run.session.recorder;
-    const auto within = [&](Second& second, PhaseKind window, Category category) {
+    const auto within = [&](EvaluatedNetwork& second, PhaseKind window, Category category) {
         act(second, category, [&] { recorder.begin({window}); });
         recorder.begin({PhaseKind::trainer});
     };
-    for (Second& second : run.seconds->reward_models) within(second, PhaseKind::load_reward, Category::reward_models);
-    if (run.seconds->teacher) within(*run.seconds->teacher, PhaseKind::load_teacher, Category::teacher);
+    for (EvaluatedNetwork& second : run.evaluated_networks->reward_models)
+        within(second, PhaseKind::load_reward, Category::reward_models);
+    if (run.evaluated_networks->teacher)
+        within(*run.evaluated_networks->teacher, PhaseKind::load_teacher, Category::teacher);
 }
 
 }  // namespace
 
-void load_seconds(const Run& run) {
-    if (!run.seconds || run.seconds->are_loaded) return;
-    run.seconds->are_loaded = true;
+void load_evaluated_networks(const Run& run) {
+    if (!run.evaluated_networks || run.evaluated_networks->are_loaded) return;
+    run.evaluated_networks->are_loaded = true;
     for (const SecondNetwork& asked : run.plan.reward_models)
-        run.seconds->reward_models.push_back(described(run, asked, true));
-    if (run.plan.teacher) run.seconds->teacher = described(run, *run.plan.teacher, false);
-    with_each(run, [&](Second& second, Category category, const auto& begin) {
+        run.evaluated_networks->reward_models.push_back(described(run, asked, true));
+    if (run.plan.teacher) run.evaluated_networks->teacher = described(run, *run.plan.teacher, false);
+    with_each(run, [&](EvaluatedNetwork& second, Category category, const auto& begin) {
         if (!is_loaded_by_script(second)) return;
         begin();
         load_onto_card(run, second, category);
     });
 }
 
-void place_seconds(const Run& run) {
-    if (!run.seconds) return;
-    with_each(run, [&](Second& second, Category category, const auto& begin) {
+void place_evaluated_networks(const Run& run) {
+    if (!run.evaluated_networks) return;
+    with_each(run, [&](EvaluatedNetwork& second, Category category, const auto& begin) {
         begin();
         if (!second.network) load_onto_card(run, second, category);
     });

@@ -10,7 +10,7 @@
 namespace vramfit::model {
 
 /// One of them, with what it was loaded by, which outlives it.
-struct Second {
+struct EvaluatedNetwork {
     std::unique_ptr<ModelSpec> spec;
     std::unique_ptr<TrainPlan> plan;
     std::unique_ptr<Network> network;
@@ -22,24 +22,24 @@ struct Second {
 };
 
 /// Those of a run. They stay until its end.
-struct Seconds {
-    std::deque<Second> reward_models;  ///< in the order of the plan
-    std::optional<Second> teacher;
+struct EvaluatedNetworks {
+    std::deque<EvaluatedNetwork> reward_models;  ///< in the order of the plan
+    std::optional<EvaluatedNetwork> teacher;
     bool are_loaded = false;  ///< as far as the script loads them
 };
 
 /// Once: what the script loads onto the card before it makes the trainer. Windows of their own, behind which `trainer`
 /// goes on.
-void load_seconds(const Run& run);
+void load_evaluated_networks(const Run& run);
 
 /// accelerator.prepare_model(evaluation_mode=True) in the trainer's constructor: what was loaded in host memory comes
 /// onto the card. Each has its window, behind which `trainer` goes on.
-void place_seconds(const Run& run);
+void place_evaluated_networks(const Run& run);
 
 /// The model's forward as accelerate prepares it, in evaluation and without gradients: `forward` gives what is turned
 /// to float32 under autocast.
 template <class Forward>
-auto evaluated(const Run& run, const Second& second, const RunSizes& sizes, const Forward& forward) {
+auto evaluated(const Run& run, const EvaluatedNetwork& second, const RunSizes& sizes, const Forward& forward) {
     const engine::Scoped<bool> evaluates(run.session.training, false);
     const engine::GradMode no_grad(run.session, false);
     const Run asked = second.on(run, sizes);

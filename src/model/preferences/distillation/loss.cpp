@@ -103,9 +103,10 @@ Tensor distillation_loss(const Run& run, const Network& student, const Batch& ba
         {
             const WithinPhase phase(session, phase_at(PhaseKind::teacher_forward, place));
             const RunSizes sizes{inputs.input_ids.size(0), inputs.input_ids.size(1), 0};
-            of_teacher = evaluated(run, *run.seconds->teacher, sizes, [&](const Run& asked, const Network& teacher) {
-                return prepared_forward(asked, teacher, inputs, {}, {});
-            });
+            of_teacher =
+                evaluated(run, *run.evaluated_networks->teacher, sizes, [&](const Run& asked, const Network& teacher) {
+                    return prepared_forward(asked, teacher, inputs, {}, {});
+                });
         }
         begin_loss(run, place);
         const Size length = inputs.input_ids.size(1);

@@ -140,9 +140,9 @@ void generate_on_policy(const Run& run, Network& student, const Place& place, Ba
             const Scoped<Checkpointing> whole_layers(student.checkpointing, Checkpointing::off);
             generated = generate_rows(run, student, false, batch);
         } else {
-            generated = evaluated(run, *run.seconds->teacher, run.sizes, [&](const Run& asked, const Network& teacher) {
-                return generate_rows(asked, teacher, true, batch);
-            });
+            generated = evaluated(
+                run, *run.evaluated_networks->teacher, run.sizes,
+                [&](const Run& asked, const Network& teacher) { return generate_rows(asked, teacher, true, batch); });
         }
     }
     run.session.end_loss();  // which the head of what generated has begun

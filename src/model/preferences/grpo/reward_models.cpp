@@ -70,7 +70,7 @@ void give_rewards(const Run& run, const Size& rows, std::size_t which, Batch& in
     inputs.missing.is_unknown = run.plan.batch.pairs.padded;
     const RunSizes sizes{rows, of.length, 0};
     const Tensor scores =
-        evaluated(run, run.seconds->reward_models[which], sizes,
+        evaluated(run, run.evaluated_networks->reward_models[which], sizes,
                   [&](const Run& asked, const Network& network) { return scores_of(asked, network, inputs); });
 }
 

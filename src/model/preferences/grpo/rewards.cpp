@@ -88,8 +88,9 @@ Tensor calculate_rewards(const Run& run, const Size& rows) {
     Session& session = run.session;
     Tensor per_func = empty(session, {rows, reward_sources(run.plan)}, DType::float32, Op::zeros);
     Batch inputs;  // of the last reward model
-    if (run.seconds)
-        for (std::size_t i = 0; i < run.seconds->reward_models.size(); ++i) give_rewards(run, rows, i, inputs);
+    if (run.evaluated_networks)
+        for (std::size_t i = 0; i < run.evaluated_networks->reward_models.size(); ++i)
+            give_rewards(run, rows, i, inputs);
     for (std::int64_t i = 0; i < run.plan.preference.grpo.reward_functions; ++i)
         const Tensor of_function = moved(run, {rows}, DType::float32);
     {
