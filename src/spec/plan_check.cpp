@@ -275,11 +275,6 @@ void note_workspaces(const TrainPlan& plan, Notes& notes) {
                      "keep memory free for them with --reserve, or choose another kernel"});
 }
 
-/// Of one row, with the virtual tokens in front of it.
-std::int64_t tokens_of_row(const TrainPlan& plan) {
-    return plan.batch.sequence_length + (plan.peft ? plan.peft->options.virtual_tokens : 0);
-}
-
 // Rows beyond the positions of the model.
 void check_positions(const ModelSpec& model, const TrainPlan& plan, bool learned, Problems& problems, Notes& notes) {
     if (learned) {

@@ -17,6 +17,11 @@ inline bool has_more_than_matrices(const LoraPlan& lora) {
            !lora.target_parameters.empty();
 }
 
+/// Tokens of one row, with the virtual ones in front of it.
+inline std::int64_t tokens_of_row(const TrainPlan& plan) {
+    return plan.batch.sequence_length + (plan.peft ? plan.peft->options.virtual_tokens : 0);
+}
+
 /// Adapters of other kinds than LoRA: their modules, and what else of the run they were compared with.
 void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
                       Problems& problems);

@@ -13,7 +13,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kSecond = "A second network (reward models of --loop grpo, rloo; the teacher of --loop gkd)";
+constexpr const char* kSecond = "A second network (reward models of --loop grpo, rloo; teacher of --loop gkd)";
 
 SecondNetwork network_from(std::string_view name, const std::string& where) {
     SecondNetwork out;
@@ -30,7 +30,7 @@ double share_of(std::string_view value, const std::string& where) {
 
 constexpr PlanFlag kSecondFlags[] = {
     {"reward-model", "reward_model_name_or_path", "MODEL,...", nullptr, kSecond,
-     "Networks that give rewards, each with a head of one number; without --reward_functions no function does",
+     "Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.reward_models.clear();
          for (const std::string_view name : split(value, ','))
@@ -51,7 +51,7 @@ constexpr PlanFlag kSecondFlags[] = {
      },
      2},
     {"teacher", "teacher_model teacher_model_name_or_path", "MODEL", nullptr, kSecond,
-     "GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)",
+     "GKD: the network whose logits the student learns, with the same vocabulary [none; required with --loop gkd]",
      [](Job& job, std::string_view value, const std::string& where) { job.plan.teacher = network_from(value, where); }},
     {"teacher-dtype", "", "DTYPE", nullptr, kSecond, "Of the teacher's weights [its checkpoint's]",
      [](Job& job, std::string_view value, const std::string& where) {
