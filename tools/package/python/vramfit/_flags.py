@@ -181,13 +181,13 @@ class PredictFlags(TypedDict, total=False):
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     reward_model: str | Sequence[str]
-    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str
     """Of the reward models' weights [their checkpoint's]"""
     reward_functions: int
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str
-    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    """GKD: the network whose logits the student learns, with the same vocabulary [none; required with --loop gkd]"""
     teacher_dtype: str
     """Of the teacher's weights [its checkpoint's]"""
     lmbda: float
@@ -422,13 +422,13 @@ class SweepFlags(TypedDict, total=False):
     vllm_importance_sampling_mode: str | Sequence[str]
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     reward_model: str | Sequence[str]
-    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str | Sequence[str]
     """Of the reward models' weights [their checkpoint's]"""
     reward_functions: str | int | Sequence[int]
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str | Sequence[str]
-    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    """GKD: the network whose logits the student learns, with the same vocabulary [none; required with --loop gkd]"""
     teacher_dtype: str | Sequence[str]
     """Of the teacher's weights [its checkpoint's]"""
     lmbda: str | float | Sequence[float]
@@ -689,13 +689,13 @@ class PlanFlags(TypedDict, total=False):
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     reward_model: str | Sequence[str]
-    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str
     """Of the reward models' weights [their checkpoint's]"""
     reward_functions: int
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str
-    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    """GKD: the network whose logits the student learns, with the same vocabulary [none; required with --loop gkd]"""
     teacher_dtype: str
     """Of the teacher's weights [its checkpoint's]"""
     lmbda: float
@@ -985,13 +985,13 @@ class TimelineFlags(TypedDict, total=False):
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     reward_model: str | Sequence[str]
-    """Networks that give rewards, each with a head of one number; without --reward_functions no function does"""
+    """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str
     """Of the reward models' weights [their checkpoint's]"""
     reward_functions: int
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str
-    """GKD: the network whose logits the student learns, with the same vocabulary (required with --loop gkd)"""
+    """GKD: the network whose logits the student learns, with the same vocabulary [none; required with --loop gkd]"""
     teacher_dtype: str
     """Of the teacher's weights [its checkpoint's]"""
     lmbda: float
