@@ -12,7 +12,8 @@ namespace vramfit::test {
 
 namespace {
 
-constexpr int kOfUnsloth = kSanitized ? 2 : 20;
+constexpr int kOfUnsloth = kSanitized ? 6 : 20;
+constexpr int kLargestOfUnsloth = kSanitized ? 2 : 20;
 
 /// Up to 80,000 tokens of up to 128,256 words: from 1 to 40 parts.
 SweepQuestion unsloth_question(Random& random) {
@@ -70,7 +71,7 @@ TEST_CASE("sweeps of Unsloth's step: as predicted one by one") {
 
 TEST_CASE("sweeps of Unsloth's step: the longest rows and the largest batch") {
     Random random(72);
-    for (int questions = 0; questions < kOfUnsloth; ++questions) {
+    for (int questions = 0; questions < kLargestOfUnsloth; ++questions) {
         SweepQuestion q = unsloth_question(random);
         INFO("question " << questions);
         q.space.lengths.clear();
