@@ -1,6 +1,8 @@
 // Adapters of other kinds than LoRA: what each makes of a linear layer.
 #pragma once
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "model/network/run.hpp"
@@ -30,6 +32,15 @@ struct NewAdapter {
     OtherAdapter& adapter;
 
     const LoraPlan& plan() const { return *run.plan.peft; }
+    /// The largest inputs and outputs of all layers that get one: what they share is as large.
+    std::pair<std::int64_t, std::int64_t> largest_sides() const {
+        std::int64_t in = 0, out = 0;
+        for (const LoraTarget& other : all) {
+            in = std::max(in, other.module.in);
+            out = std::max(out, other.module.out);
+        }
+        return {in, out};
+    }
     void add(std::string_view name, const engine::Dims& sizes) const {
         adapter.parameters.push_back({name, moved_from_host(run.session, sizes, dtype)});
     }

@@ -21,28 +21,22 @@ std::int64_t smaller_side(const Linear& layer) {
     return std::min(static_cast<std::int64_t>(layer.in), static_cast<std::int64_t>(layer.out));
 }
 
-Size bases_of(std::int64_t side, const Size& rank) { return (side + rank - 1) / rank; }
-
 }  // namespace
 
 // The projections are as large as the largest layers need together; the first layer moves them.
 void create_randlora(const NewAdapter& made) {
     const std::int64_t side = smaller_side(made.layer);
-    made.add("randlora_lambda.default", {made.rank, bases_of(side, made.rank)});
-    made.add("randlora_gamma.default", {bases_of(side, made.rank), side});
+    made.add("randlora_lambda.default", {made.rank, ceil_div(side, made.rank)});
+    made.add("randlora_gamma.default", {ceil_div(side, made.rank), side});
     std::vector<Tensor>& shared = *made.adapter.shared;
     if (!shared.empty()) {
         for (Tensor& t : shared) t = to(t, made.dtype);
         return;
     }
-    std::int64_t in = 0, out = 0;
-    for (const LoraTarget& target : made.all) {
-        in = std::max(in, target.module.in);
-        out = std::max(out, target.module.out);
-    }
+    const auto [in, out] = made.largest_sides();
     shared.push_back(moved_from_host(made.run.session, {made.rank, 1, std::min(in, out)}, made.dtype));
     shared.push_back(moved_from_host(
-        made.run.session, {std::max(in, out), bases_of(std::min(in, out), made.rank), made.rank}, made.dtype));
+        made.run.session, {std::max(in, out), ceil_div(std::min(in, out), made.rank), made.rank}, made.dtype));
     for (const Tensor& t : shared) label(t, Category::adapters);
 }
 

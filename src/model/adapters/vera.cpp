@@ -1,6 +1,4 @@
 // peft 0.21.2 tuners/vera/layer.py Linear and model.py _init_vera_A_vera_B.
-#include <algorithm>
-
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -20,11 +18,7 @@ void create_vera(const NewAdapter& made) {
     made.add("vera_lambda_d.default", {made.rank});
     std::vector<Tensor>& shared = *made.adapter.shared;
     if (shared.empty()) {
-        std::int64_t in = 0, out = 0;
-        for (const LoraTarget& target : made.all) {
-            in = std::max(in, target.module.in);
-            out = std::max(out, target.module.out);
-        }
+        const auto [in, out] = made.largest_sides();
         shared.push_back(moved_from_host(made.run.session, {made.rank, in}, made.dtype));
         shared.push_back(moved_from_host(made.run.session, {out, made.rank}, made.dtype));
         for (const Tensor& t : shared) label(t, Category::adapters);

@@ -126,8 +126,12 @@ def empty_model(job: Job) -> torch.nn.Module:
     stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or job["load"]["dtype"])
     if classifies(job):
         fields["num_labels"] = labels(job)
-    config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
-    auto = language_class(job)
+    return made_from_config(language_class(job), fields, stored)
+
+
+def made_from_config(auto: Any, fields: dict[str, Any], stored: torch.dtype) -> torch.nn.Module:
+    """As from_config makes it of a config.json's content, on the meta device, in the dtype that is stored."""
+    config = transformers.AutoConfig.for_model(**fields)
     auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported
     with torch.device("meta"):
         model = auto.from_config(config, **{dtype_key(): stored})

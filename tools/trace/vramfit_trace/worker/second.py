@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from ..job import Job
-from .checkpoint import write_second
+from .checkpoint import made_from_config, write_second
 from .libraries import dtype_key
 from .model import quantization
 from .recorder import Recorder
@@ -26,13 +26,7 @@ def empty_network(auto: Any, fields: dict[str, Any]) -> torch.nn.Module:
     stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or "bfloat16")
     if auto is transformers.AutoModelForSequenceClassification:
         fields["num_labels"] = 1
-    config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
-    auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported
-    with torch.device("meta"):
-        model = auto.from_config(config, **{dtype_key(): stored})
-    setattr(config, dtype_key(), stored)
-    config.architectures = [type(model).__name__]
-    return model
+    return made_from_config(auto, fields, stored)
 
 
 def arguments_of(wanted: Job) -> dict[str, Any]:
