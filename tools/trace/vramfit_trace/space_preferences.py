@@ -185,7 +185,8 @@ def distilling(job: Job, walker: random.Random) -> Job:
     loop: dict[str, Any] = {"kind": "gkd", "teacher": second_of(walker, job["model"]["vocab_size"])}
     if isinstance(batch["prompt_length"], list):
         loop["steps"] = 1
-    if walker.random() < 0.5:
+    drawn = walker.random() < 0.5  # a student without a token that ends a row goes on to the limit
+    if drawn and job["model"]["model_type"] not in ("qwen2", "qwen3"):
         batch["generated_length"] = walker.choice((1, 5, training["max_new_tokens"]))
     return {**job, "name": f"{job['name']}-gkd", "loop": loop, "batch": batch, "training": training, "load": load, "prepare_kbit": None}
 
