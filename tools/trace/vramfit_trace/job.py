@@ -35,6 +35,7 @@ DEFAULTS: Job = {
         "cast_after_adapter": None,
         "quantization_config": None,
         "text_part": None,
+        "task_type": None,
     },
     "prepare_kbit": None,
     "peft": None,
@@ -111,10 +112,15 @@ PAIRS: Job = {"prompt_length": 32, "completion_length": 32, "rejected_length": N
 BATCHES: dict[str, Job] = {
     **dict.fromkeys(("dpo", "reward", "orpo", "cpo"), PAIRS),
     "kto": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
-    **dict.fromkeys(("grpo", "rloo"), {"prompt_length": 32, "completion_length": 32}),
+    **dict.fromkeys(("grpo", "rloo", "online_dpo"), {"prompt_length": 32, "completion_length": 32}),
     # `generated_length`: of what the student or the teacher generates; nothing: as long as max_new_tokens allows
     "gkd": {"prompt_length": 32, "completion_length": 32, "generated_length": None},
+    # labels stand at the end of each step, `steps` of the completion's tokens each
+    "prm": {"prompt_length": 32, "completion_length": 32},
+    "bco": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
 }
+#: Whose rows are prompts: the trainer generates the completions, and rewards them.
+SAMPLING = ("grpo", "rloo", "online_dpo")
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
 #: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
 #: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
@@ -131,6 +137,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "load.sdpa_expand_kv": (None, "repeat_interleave"),
     "load.device_map": ({"": 0}, None),
     "load.text_part": (None, False),
+    "load.task_type": (None, "SEQ_CLS", "TOKEN_CLS"),
     "batch.attention_mask": ("absent", "ones", "left_padded", "right_padded"),
     "batch.labels": ("copy", "same_tensor"),
     "loop.kind": ("trainer", "plain", "sft", "unsloth", *BATCHES),
@@ -183,8 +190,9 @@ def complete(job: Job) -> Job:
         section.update(value)
     seconds(full["loop"])
     check(full)
-    if full["load"]["text_part"] is None:
-        del full["load"]["text_part"]  # as AutoModelForCausalLM loads the model, of which most jobs say nothing
+    for key in ("text_part", "task_type"):  # as AutoModelForCausalLM loads the model; of which most jobs say nothing
+        if full["load"][key] is None:
+            del full["load"][key]
     return full
 
 
@@ -264,8 +272,10 @@ def check(job: Job) -> None:
         check_trainer(job)
     if job["loop"]["kind"] == "unsloth":
         check_unsloth(job)
-    if job["loop"]["kind"] not in ("grpo", "rloo") and ("reward_models" in job["loop"] or "reward_functions" in job["loop"]):
-        raise JobError("loop.reward_models and loop.reward_functions belong to loop.kind grpo and rloo")
+    if job["load"].get("task_type") and not job["load"]["num_labels"]:
+        raise JobError("load.task_type is that of a network with load.num_labels")
+    if job["loop"]["kind"] not in SAMPLING and ("reward_models" in job["loop"] or "reward_functions" in job["loop"]):
+        raise JobError("loop.reward_models and loop.reward_functions belong to loop.kind grpo, rloo and online_dpo")
     if (job["loop"]["kind"] == "gkd") != ("teacher" in job["loop"]):
         raise JobError("loop.kind gkd has a loop.teacher, and no other kind has one")
     if job["distributed"]:

@@ -99,6 +99,11 @@ def ratios_of(walker: random.Random) -> dict[str, Any]:
     return out
 
 
+def with_bf16(job: Job) -> str:
+    """The card of a job in mixed precision: a T4 computes bfloat16 only by emulation, which torch tries out first."""
+    return "a100" if job["card"] == "t4" else str(job["card"])
+
+
 def generating(job: Job, walker: random.Random, kind: str) -> Job:
     """The job with trl's GRPOTrainer or RLOOTrainer: without eager attention and fp16, which vramfit does not know of it. Where a generation is one batch rows may
     differ in length: which of them share a batch is known."""
@@ -136,7 +141,7 @@ def generating(job: Job, walker: random.Random, kind: str) -> Job:
         if walker.random() < 0.3:
             training["reward_clip_range"] = [-1.0, 1.0]
     return {**job, "name": f"{job['name']}-{kind}", "loop": {"kind": kind}, "batch": batch, "training": training, "load": load,
-            "prepare_kbit": job.get("prepare_kbit") if walker.random() < 0.3 else None}
+            "card": with_bf16(job) if training["bf16"] else job["card"], "prepare_kbit": job.get("prepare_kbit") if walker.random() < 0.3 else None}
 
 
 #: Families of networks beside the one that is trained.
@@ -188,7 +193,8 @@ def distilling(job: Job, walker: random.Random) -> Job:
     drawn = walker.random() < 0.5  # a student without a token that ends a row goes on to the limit
     if drawn and job["model"]["model_type"] not in ("qwen2", "qwen3"):
         batch["generated_length"] = walker.choice((1, 5, training["max_new_tokens"]))
-    return {**job, "name": f"{job['name']}-gkd", "loop": loop, "batch": batch, "training": training, "load": load, "prepare_kbit": None}
+    return {**job, "name": f"{job['name']}-gkd", "loop": loop, "batch": batch, "training": training, "load": load, "prepare_kbit": None,
+            "card": with_bf16(job) if training["bf16"] else job["card"]}
 
 
 def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:

@@ -10,6 +10,7 @@ import transformers
 
 from ..job import BATCHES, Job, JobError
 from . import llama_factory
+from .checkpoint import marks_tokens
 from .libraries import checked, of_trl, trl_makes_adapters
 
 
@@ -23,12 +24,19 @@ def rows_of(job: Job, rows: int, length: int, kind: str) -> dict[str, torch.Tens
     """Token ids, labels and mask."""
     ids = torch.arange(rows * length, dtype=torch.int64).reshape(rows, length) % (job["model"].get("vocab_size") or 1000)
     if job["load"]["num_labels"]:
-        batch = {"input_ids": ids, "labels": torch.zeros(rows, dtype=torch.int64)}
+        batch = {"input_ids": ids, "labels": classes(job, ids)}
         return batch if kind == "absent" else {**batch, "attention_mask": mask_of(rows, length, kind)}
     batch = {"input_ids": ids, "labels": ids if job["batch"]["labels"] == "same_tensor" else ids.clone()}
     if kind == "absent":
         return batch
     return {**batch, "attention_mask": mask_of(rows, length, kind)}
+
+
+def classes(job: Job, ids: torch.Tensor) -> torch.Tensor:
+    """Labels of a network that classifies: of each token, of each row, or a number for each row where there is one label."""
+    if marks_tokens(job):
+        return torch.zeros_like(ids)
+    return torch.zeros(len(ids), dtype=torch.float32 if job["load"]["num_labels"] == 1 else torch.int64)
 
 
 def mask_of(rows: int, length: int, kind: str) -> torch.Tensor:

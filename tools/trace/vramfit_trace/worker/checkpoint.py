@@ -106,11 +106,20 @@ def labels(job: Job) -> int:
     """How many numbers that head has; 0: the head is a language model's."""
     if job["loop"]["kind"] == "reward" and not llama_factory.is_asked(job):
         return 1
+    if job["loop"]["kind"] == "prm":
+        return 2
     return job["load"]["num_labels"] or 0
+
+
+def marks_tokens(job: Job) -> bool:
+    """Whether that head has labels for each token in place of each sequence."""
+    return job["loop"]["kind"] == "prm" or job["load"].get("task_type") == "TOKEN_CLS"
 
 
 def auto_class(job: Job) -> Any:
     """The class of the job's model."""
+    if marks_tokens(job):
+        return transformers.AutoModelForTokenClassification
     return transformers.AutoModelForSequenceClassification if classifies(job) else language_class(job)
 
 

@@ -44,8 +44,9 @@ def trainer_makes_adapters(job: Job) -> bool:
 
 
 #: trl's names of the trainers of preferences; those of TRL_LATER have their own folder under trl.experimental in later versions.
-TRL_NAMES = {"dpo": "DPO", "reward": "Reward", "kto": "KTO", "orpo": "ORPO", "cpo": "CPO", "grpo": "GRPO", "rloo": "RLOO", "gkd": "GKD"}
-TRL_LATER = ("kto", "orpo", "cpo", "gkd")
+TRL_NAMES = {"dpo": "DPO", "reward": "Reward", "kto": "KTO", "orpo": "ORPO", "cpo": "CPO", "grpo": "GRPO", "rloo": "RLOO", "gkd": "GKD",
+             "online_dpo": "OnlineDPO", "prm": "PRM", "bco": "BCO"}
+TRL_LATER = ("kto", "orpo", "cpo", "gkd", "online_dpo", "prm", "bco")
 
 
 def of_trl(kind: str, part: str) -> Any:

@@ -13,7 +13,7 @@ import transformers
 
 from ..job import Job, JobError
 from . import llama_factory
-from .checkpoint import auto_class, classifies, write_checkpoint
+from .checkpoint import auto_class, classifies, marks_tokens, write_checkpoint
 from .libraries import checked, dtype_key, trainer_makes_adapters
 from .recorder import Recorder
 
@@ -109,7 +109,8 @@ def lora_config(job: Job) -> Any:
     """peft's configuration of the job: LoraConfig, or that of its `peft_type`."""
     import peft
 
-    arguments = {"task_type": "SEQ_CLS" if classifies(job) else "CAUSAL_LM", **job["peft"]}
+    task = "TOKEN_CLS" if marks_tokens(job) else "SEQ_CLS" if classifies(job) else "CAUSAL_LM"
+    arguments = {"task_type": task, **job["peft"]}
     kind = arguments.pop("peft_type", "LORA")
     if kind not in peft.PEFT_TYPE_TO_CONFIG_MAPPING:
         raise JobError(f"peft_type {kind} is not one of this release of peft")

@@ -28,6 +28,7 @@ METHODS = {
     "_generate_single_turn": "generation",
     "generate_on_policy_outputs": "generation",  # GKD: of the student, or of the teacher
     "_calculate_rewards": "reward",
+    "_calculate_rewards_from_functions": "reward",  # online DPO
     "_get_per_token_logps_and_entropies": "log_probabilities",  # before the loss: of the policy that generated
 }
 #: Methods that are a phase without gradients only; with them they are the policy's forward.
@@ -80,6 +81,8 @@ def mark(trainer: Any, stages: Stages, completions: Completions | None) -> None:
     for name in METHODS:
         if hasattr(trainer, name) and (name != "get_train_dataloader" or precomputes_in_loader(trainer)):
             setattr(trainer, name, marked(getattr(trainer, name), functools.partial(of_method, trainer, name, stages, completions)))
+    if type(trainer).__name__ == "OnlineDPOTrainer" and reference is None:
+        trainer.model.disable_adapter = switched(trainer.model.disable_adapter, stages)
     module = sys.modules[type(trainer).__module__]
     for owner in (module, trainer):
         for name in SWITCHES:

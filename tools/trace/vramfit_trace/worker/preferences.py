@@ -1,4 +1,5 @@
-"""trl's trainers of preferences, rewards and distillation: DPO, reward models, KTO, ORPO, CPO, GRPO, RLOO and GKD."""
+"""trl's trainers of preferences, rewards and distillation: DPO, reward models, KTO, ORPO, CPO, GRPO, RLOO, GKD,
+online DPO, process reward models and BCO."""
 from __future__ import annotations
 
 import contextlib

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..job import Job
+from ..job import SAMPLING, Job
 
-#: The tokens: no end of text of a configuration (1 and 2 in llama) is the word.
-TOKENS = {"<eos>": 0, "<pad>": 1, "<unk>": 2, "w": 3}
+#: The tokens: no end of text of a configuration (1 and 2 in llama, 3 in nemotron) is the word.
+TOKENS = {"<eos>": 0, "<pad>": 1, "<unk>": 2, "w": 6}
 END, WORD = TOKENS["<eos>"], TOKENS["w"]
 #: Kinds whose trainer generates the completions.
-SAMPLED = ("grpo", "rloo")
+SAMPLED = SAMPLING
 #: Kinds that may generate besides.
 GENERATING = (*SAMPLED, "gkd")
 
@@ -38,7 +38,9 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
     if kind == "gkd":
         words = of_row(batch["prompt_length"], row)
         return {"prompt": prompt, "input_ids": [WORD] * (words + length - 1) + [END], "completion_mask": [0] * words + [1] * length}
-    if kind == "kto":
+    if kind == "prm":
+        return {"prompt": prompt, "completions": [text(length - 1)], "labels": [True]}
+    if kind in ("kto", "bco"):
         return {"prompt": prompt, "completion": completion(length), "label": of_row(batch["desirable"], row)}
     rejected = of_row(batch["rejected_length"], row) if batch["rejected_length"] is not None else length
     return {"prompt": prompt, "chosen": completion(length), "rejected": completion(rejected)}
