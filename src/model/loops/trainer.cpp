@@ -68,6 +68,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
         return sft_loss(trainer.run, trainer.network, batch, items, place, wrapper_of(trainer, trainer.is_last(place)));
     if (trainer.run.unsloth) return unsloth_loss(trainer.run, trainer.network, batch, items, place);
     const Output outputs = wrapped_forward(trainer, batch, items, place);
+    if (rewards_steps(trainer.run.plan)) begin_loss(trainer.run, place);  // a trainer of trl's has the window
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
     return loss;

@@ -115,7 +115,7 @@ BATCHES: dict[str, Job] = {
     **dict.fromkeys(("grpo", "rloo", "online_dpo"), {"prompt_length": 32, "completion_length": 32}),
     # `generated_length`: of what the student or the teacher generates; nothing: as long as max_new_tokens allows
     "gkd": {"prompt_length": 32, "completion_length": 32, "generated_length": None},
-    # labels stand at the end of each step, `steps` of the completion's tokens each
+    # one step, whose last token has the label; the separator behind it is no token here
     "prm": {"prompt_length": 32, "completion_length": 32},
     "bco": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
 }

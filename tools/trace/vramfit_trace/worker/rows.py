@@ -39,7 +39,7 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
         words = of_row(batch["prompt_length"], row)
         return {"prompt": prompt, "input_ids": [WORD] * (words + length - 1) + [END], "completion_mask": [0] * words + [1] * length}
     if kind == "prm":
-        return {"prompt": prompt, "completions": [text(length - 1)], "labels": [True]}
+        return {"prompt": prompt, "completions": [text(length)], "labels": [True]}
     if kind in ("kto", "bco"):
         return {"prompt": prompt, "completion": completion(length), "label": of_row(batch["desirable"], row)}
     rejected = of_row(batch["rejected_length"], row) if batch["rejected_length"] is not None else length
