@@ -1,27 +1,68 @@
-# Puts models/types/*.json, the recordings of types, into the library: each compressed (deflate), a tenth of its size.
-set(rows "")
+# Puts models/types/*.json, the recordings of types, into the library: compressed (xz) in groups, since types are much alike.
+# To read one its group is unpacked up to its end, so groups are no longer than this.
+set(longest_group 400000)
+
 set(packed_dir ${CMAKE_CURRENT_BINARY_DIR}/generated/types)
 file(MAKE_DIRECTORY ${packed_dir})
 file(GLOB type_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/types/*.json)
 list(SORT type_files)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${type_files})
+
+set(groups "")
+set(rows "")
+set(group 0)
+set(at 0)
+set(text "")
+
+# The group's text, compressed; of the file (xz-file-format.txt), the chunks of its one block without headers.
+macro(close_group)
+  set(plain ${packed_dir}/${group}.json)
+  set(packed ${packed_dir}/${group}.xz)
+  set(known "")
+  if(EXISTS ${plain})
+    file(READ ${plain} known)
+  endif()
+  if(NOT EXISTS ${packed} OR NOT known STREQUAL text)
+    file(WRITE ${plain} "${text}")
+    file(ARCHIVE_CREATE OUTPUT ${packed} PATHS ${plain} FORMAT raw COMPRESSION XZ COMPRESSION_LEVEL 9)
+  endif()
+  file(READ ${packed} hex HEX)
+  string(SUBSTRING "${hex}" 0 12 magic)
+  string(SUBSTRING "${hex}" 24 2 words)
+  string(SUBSTRING "${hex}" 26 6 filters)  # flags: one filter, and no sizes; the filter: LZMA2, whose properties are one byte
+  if(NOT magic STREQUAL "fd377a585a00" OR NOT filters STREQUAL "002101")
+    message(FATAL_ERROR "${packed} begins with ${magic} and ${filters}, not as xz writes a block of LZMA2")
+  endif()
+  math(EXPR begin "24 + 8 * (0x${words} + 1)")
+  string(SUBSTRING "${hex}" ${begin} -1 hex)
+  string(REGEX REPLACE "(..)" "\\\\x\\1" hex "${hex}")
+  string(APPEND groups "constexpr std::string_view kGroup${group} = \"${hex}\"sv;\n")
+  math(EXPR group "${group} + 1")
+  set(at 0)
+  set(text "")
+endmacro()
+
 foreach(type_file IN LISTS type_files)
   cmake_path(GET type_file STEM name)
-  set(packed ${packed_dir}/${name}.gz)
-  if(${type_file} IS_NEWER_THAN ${packed})
-    file(ARCHIVE_CREATE OUTPUT ${packed} PATHS ${type_file} FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
-  endif()
   file(SIZE ${type_file} size)
-  # RFC 1952: a header of ten bytes, the fourth of which says that nothing stands between it and the data.
-  file(READ ${packed} hex HEX)
-  string(SUBSTRING "${hex}" 0 8 magic)
-  if(NOT magic STREQUAL "1f8b0800")
-    message(FATAL_ERROR "${packed} begins with ${magic}, not as gzip writes a file without a name")
+  math(EXPR end "${at} + ${size}")
+  if(at GREATER 0 AND end GREATER longest_group)
+    close_group()
   endif()
-  string(SUBSTRING "${hex}" 20 -1 hex)
-  string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")
-  string(APPEND rows "    {\"${name}\", \"${text}\"sv, ${size}},\n")
+  file(READ ${type_file} document)
+  set(facts "")
+  foreach(pattern IN ITEMS "\"transformers\": ?(\"[^\"]+\")" "\"torch\": ?(\"[^\"]+\")" "\"networks\": ?([0-9]+)" "\"jobs\": ?([0-9]+)")
+    if(NOT document MATCHES "${pattern}")
+      message(FATAL_ERROR "${type_file} does not say what it was recorded with and compared with: nothing is as ${pattern}")
+    endif()
+    list(APPEND facts "${CMAKE_MATCH_1}")
+  endforeach()
+  list(JOIN facts ", " facts)
+  string(APPEND rows "    {\"${name}\", kGroup${group}, ${at}, ${size}, {${facts}}},\n")
+  string(APPEND text "${document}")
+  math(EXPR at "${at} + ${size}")
 endforeach()
+close_group()
 
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/type_data.cpp)
 file(CONFIGURE OUTPUT ${out} @ONLY CONTENT [[// The recorded types, written by cmake/embed_types.cmake.
@@ -37,6 +78,7 @@ namespace vramfit::network {
 namespace {
 // With its length each: compilers count the steps in which they find the end of a text.
 using namespace std::string_view_literals;
+@groups@
 constexpr BuiltInType kTypes[] = {
 @rows@};
 }  // namespace

@@ -3,6 +3,7 @@ set(VRAMFIT_SANITIZE "" CACHE STRING "Sanitizers for all code, a list: address;u
 option(VRAMFIT_FUZZ "Build the fuzz targets (clang only)" OFF)
 
 set(VRAMFIT_SANITIZE_FLAGS "")
+set(VRAMFIT_COVERAGE_FLAGS "")
 if(VRAMFIT_SANITIZE)
   list(JOIN VRAMFIT_SANITIZE "," sanitizers)
   set(VRAMFIT_SANITIZE_FLAGS -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -14,6 +15,7 @@ if(VRAMFIT_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "VRAMFIT_FUZZ needs clang++ (libFuzzer); the preset `fuzz` chooses it")
   endif()
-  add_compile_options(-fsanitize=fuzzer-no-link
+  # Of the library alone: what readers do is followed, not what tests do with it.
+  set(VRAMFIT_COVERAGE_FLAGS -fsanitize=fuzzer-no-link
     -fsanitize-coverage-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/not_covered.txt)
 endif()

@@ -51,7 +51,7 @@ class Along {
     std::int64_t most(std::int64_t start, std::int64_t unit) {
         const auto is_within = [&](std::int64_t n) { return path_of(n * unit) && needs(n * unit) <= capacity_; };
         const auto fits_there = [&](std::int64_t n) { return fits(n * unit); };
-        std::int64_t most = most_rows(start, is_within);
+        std::int64_t most = most_rows(guess(start, unit), is_within);
         if (most > 0) most = most_rows(most, [&](std::int64_t n) { return is_within(n) && fits_there(n); });
         if (most >= start || !asks_card(job_.plan, job_.device) || !fits_there(start)) return most;
         return most_rows(start, fits_there);
@@ -69,6 +69,19 @@ class Along {
         model::FormulaAndProgram recorded;
         Formula::Row row;
     };
+
+    /// Where to begin to look: what the job's own path requests says beyond its sizes roughly where the card ends, and
+    /// each path that is not asked about is a recording less.
+    std::int64_t guess(std::int64_t start, std::int64_t unit) {
+        Path* const path = path_of(start * unit);
+        if (!path) return start;
+        return std::max<std::int64_t>(1, most_rows(start, [&](std::int64_t n) {
+                                          const std::int64_t value = n * unit;
+                                          if (value > largest_) return false;
+                                          path->recorded.formula.begin(path->row, std::span(&value, 1));
+                                          return path->recorded.formula.highest(path->row).requested <= capacity_;
+                                      }));
+    }
 
     TrainPlan plan_at(std::int64_t value) const {
         TrainPlan plan = job_.plan;

@@ -40,9 +40,9 @@ ReportTable type_table() {
                        {"jobs", "jobs compared with traces", 3}},
                       {}};
     for (const network::BuiltInType& type : network::built_in_types()) {
-        const network::TypeFacts facts = network::facts_of(type);
-        table.rows.push_back(
-            {std::string(type.model_type), facts.transformers, facts.torch, facts.networks, facts.jobs});
+        const network::TypeFacts& facts = type.facts;
+        table.rows.push_back({std::string(type.model_type), std::string(facts.transformers), std::string(facts.torch),
+                              facts.networks, facts.jobs});
     }
     return table;
 }

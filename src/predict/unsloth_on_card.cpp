@@ -31,9 +31,10 @@ std::int64_t reserve_of_unsloth(const ModelSpec& model, const TrainPlan& plan, s
 }
 
 /// unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight: blocks that are reserved and unused are free too.
+/// models/vision.py offload_spare_embeddings: none leaves one of several processes.
 bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, std::int64_t trained, const Levels* levels,
                       Bytes usable) {
-    if (model.tie_word_embeddings || !levels) return false;
+    if (model.tie_word_embeddings || plan.distributed || !levels) return false;
     return usable.count - levels->allocated < reserve_of_unsloth(model, plan, trained);
 }
 

@@ -292,7 +292,8 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
     const bool preferences = preferences_are_known(plan, stack);
     if (preferences) check_preferences_of_processes(plan, problems);
-    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft && !preferences)
+    const bool unsloth = plan.loop.kind == LoopKind::unsloth;  // plan_check_unsloth.cpp
+    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft && !preferences && !unsloth)
         problems.unsupported(
             "distributed",
             plan.loop.kind == LoopKind::sft

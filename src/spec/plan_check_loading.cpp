@@ -25,7 +25,7 @@ void note_quantized(const ModelSpec& model, const TrainPlan& plan, Notes& notes)
 bool merges_experts(const ModelSpec& model) { return model.mixture && model.model_type != "gpt_oss"; }
 
 bool reads_to_device(const TrainPlan& plan) {
-    if (!plan.distributed) return plan.load.on_device;
+    if (!plan.distributed || plan.loop.kind == LoopKind::unsloth) return plan.load.on_device;
     return plan.distributed->load_on_device || plan.distributed->as<TpPlan>();
 }
 

@@ -231,9 +231,12 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
             "model",
             fmt::format("the loader converts the checkpoint of {}: {}", model.model_type, recording.conversion),
             "networks whose checkpoints have the network's own names can be asked about");
-    if (recording.model_type == "falcon" && plan.load.quantization && plan.prepare_kbit &&
-        plan.load.upcast == UpcastParts::norms_and_embeddings)
-        refuse("load.upcast", "a cast of Falcon's embeddings before they are prepared", "\"norms\"");
+    const bool is_prepared = plan.load.quantization && plan.prepare_kbit;
+    if (is_prepared && plan.load.upcast == UpcastParts::norms_and_embeddings)
+        for (const auto& [type, name] : {std::pair{"falcon", "Falcon"}, std::pair{"bamba", "Bamba"}})
+            if (recording.model_type == type)
+                refuse("load.upcast", fmt::format("a cast of {}'s embeddings before they are prepared", name),
+                       "\"norms\"");
     // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
     // Llama4ForCausalLM has not.
     if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)

@@ -138,7 +138,12 @@ void check_arguments(const TrainPlan& plan, Slice& slice) {
     slice.refuse_if(training.optim == "none", "training.optim", "no optimizer is not supported", "adamw_8bit");
     slice.refuse_if(plan.evaluation.has_value(), "training.eval_strategy", "evaluation is not supported",
                     "leave it out");
-    slice.refuse_if(plan.distributed.has_value(), "distributed", "several processes are not supported", "one GPU");
+    slice.refuse_if(plan.distributed && !plan.distributed->as<DdpPlan>(), "distributed",
+                    "parameters and states that processes share are not supported", "ddp, or one GPU");
+    const DdpPlan* const ddp = plan.distributed ? plan.distributed->as<DdpPlan>() : nullptr;
+    slice.refuse_if(ddp && (ddp->find_unused_parameters.value_or(false) || ddp->static_graph), "distributed.ddp",
+                    "a search for unused parameters, or a static graph, is not supported",
+                    "ddp_find_unused_parameters false, which is Unsloth's own choice");
     slice.refuse_if(plan.batch.attention_mask != AttentionMask::ones || plan.batch.labels != Labels::copy, "batch",
                     "other masks and labels are not supported", "ones and copy");
     const std::vector<std::int64_t> lengths = row_lengths(plan);
@@ -194,6 +199,9 @@ void check_newer_release(const TrainPlan& plan, Slice& slice) {
     slice.refuse_if(!plan.unsloth.padding_free, "training.padding_free",
                     "unsloth 2026.10.9 compiles the layers of padded rows, which is not supported",
                     "padding_free true; or the stack unsloth-2026.10");
+    slice.refuse_if(plan.distributed.has_value(), "distributed",
+                    "several processes of unsloth 2026.10.9 are not supported",
+                    "the stack unsloth-2026.10; or one GPU");
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ std::string text_of(const std::vector<std::string>& reasons) {
     return fmt::format("{}{}", fmt::join(reasons.begin(), end, "; "), reasons.size() > kMost ? "; ..." : "");
 }
 
+/// No bound is known of several processes.
+void refuse_processes(const std::vector<std::string>& reasons, const TrainerQuestion& question, const Draft& draft,
+                      Reading& reading) {
+    const bool flag = question.gpus.has_value();
+    reading.refusals.push_back({flag ? "--gpus" : draft.gpus_key, flag ? FilePlace{} : draft.gpus_place,
+                                fmt::format("runs on {} GPUs are not predicted of what Unsloth does here: {}",
+                                            draft.job.plan.distributed->world_size, text_of(reasons)),
+                                "--gpus 1 asks about one GPU alone"});
+}
+
 void note_bound(const std::vector<std::string>& reasons, Reading& reading) {
     reading.notes.push_back(
         {RemarkKind::other_program,
@@ -129,6 +139,7 @@ void settle_unsloth(const TrainerQuestion& question, Draft& draft, Reading& read
     }
     const TrainPlan own = own_plan(draft.job.plan, unsloth.plan);
     for (std::string& problem : problems_of(draft.job, own)) reasons.push_back(std::move(problem));
+    if (!reasons.empty() && draft.job.plan.distributed) return refuse_processes(reasons, question, draft, reading);
     if (!reasons.empty()) return note_bound(reasons, reading);
     if (own.unsloth.layers_unknown) note_unknown_layers(unsloth.copy, reading);
     draft.job.plan = own;

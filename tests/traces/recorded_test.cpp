@@ -94,7 +94,7 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
     for (const network::BuiltInType& type : network::built_in_types()) {
         INFO(type.model_type);
         CHECK(jobs[std::string(type.model_type)] >= 3);
-        CHECK(network::facts_of(type).jobs == jobs[std::string(type.model_type)]);
+        CHECK(type.facts.jobs == jobs[std::string(type.model_type)]);
     }
 }
 

@@ -63,6 +63,7 @@ OWN: dict[str, dict[str, Any]] = {
     "exaone_moe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
     "afmoe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "num_dense_layers": 1},
     "mellum": {**MIXTURE, "num_local_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "cohere2_moe": {**MIXTURE, "num_experts": 8, "head_dim": 16, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "prefix_dense_intermediate_size": 96},
     "deepseek_v2": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 1, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "granitemoeshared": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40},
     "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
@@ -90,6 +91,8 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "llama4_text": {"scout": {**LLAMA4, "use_qk_norm": True, "rope_scaling": {"rope_type": "llama3", "factor": 16.0, "high_freq_factor": 1.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 1024}}},
     "bloom": {"176b": {"vocab_size": 320, "hidden_size": 896, "n_layer": 2, "n_head": 112, "bos_token_id": 1, "eos_token_id": 2}},
     "stablelm": {"12b": {**LLAMA, "hidden_size": 512, "num_attention_heads": 32, "num_key_value_heads": 8, "qk_layernorm": True, "use_parallel_residual": True, "pad_token_id": None}},
+    "cohere2_moe": {"shared": {**MIXTURE, "num_experts": 8, "head_dim": 16, "num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"],
+                               "num_shared_experts": 2, "expert_selection_fn": "sigmoid", "rms_norm_eps": 1e-6, "tie_word_embeddings": True}},
     "phimoe": {"plain": {**MIXTURE, "num_local_experts": 8, "sliding_window": 512}},
     "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,
                      "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2}}}
@@ -110,7 +113,7 @@ OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **L
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window"}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}

@@ -66,7 +66,10 @@ ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::sft)
         return sft_loss(trainer.run, trainer.network, batch, items, place, wrapper_of(trainer, trainer.is_last(place)));
-    if (trainer.run.unsloth) return unsloth_loss(trainer.run, trainer.network, batch, items, place);
+    if (trainer.run.unsloth) {
+        if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
+        return unsloth_loss(trainer.run, trainer.network, batch, items, place);
+    }
     const Output outputs = wrapped_forward(trainer, batch, items, place);
     if (rewards_steps(trainer.run.plan)) begin_loss(trainer.run, place);  // a trainer of trl's has the window
     Tensor loss = outputs.loss;
@@ -326,7 +329,12 @@ void run_trainer(const Run& run, Network& network) {
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
-    if (run.unsloth) prepare_unsloth_trainer(run, network);
+    if (run.unsloth) {
+        // models/rl.py _unsloth_rank_first, around the cut of rows that are put together.
+        const bool cuts = run.plan.unsloth.padding_free && !run.plan.unsloth.packing;
+        if (run.plan.distributed && cuts) barrier(session, held_by_group);
+        prepare_unsloth_trainer(run, network);
+    }
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
         const bool factory = by_llama_factory(run.plan);
@@ -373,6 +381,7 @@ void run_trainer(const Run& run, Network& network) {
     const bool is_prepared = !is_delayed || run.stack.trainer_prepares_late_optimizers();
     trainer.unscales = run.plan.training.fp16 && is_prepared;
     if (is_prepared) place_states(session, trainer.optimizer);
+    if (run.unsloth) session.recorder.empty_cache();  // models/llama.py, where Trainer says "Running training"
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     session.streams.host_waits(0);  // for that copy

@@ -26,16 +26,10 @@ using namespace engine;
 
 namespace {
 
-/// The gradient of the hidden states that the forward has made, times that of the loss; where the forward knew the
-/// scale of float16's gradients (ints[0]) it is only looked whether that is still the same.
+/// The gradient of the hidden states that the forward has made, times that of the loss by the scale of float16's
+/// gradients.
 void loss_backward(Node& node, Grads& in, Grads& out) {
     const Tensor made = node.unpack(0);
-    if (node.ints[0] > 0) {
-        const Tensor equal = compare(Op::eq, in[0]);
-        const Tensor all = empty(*node.session, {}, DType::boolean, Op::all);
-        out[0] = detach(made);
-        return;
-    }
     const Tensor mean = mean_all(in[0]);
     const Tensor scale = div(mean, 1);
     out[0] = mul(made, scale);
@@ -58,36 +52,28 @@ Tensor without_ends(const Batch& batch) {
     return clone(batch.labels);
 }
 
-/// Which kernels are compiled anew, and tried out.
-struct Trials {
-    bool reductions = false;
-    bool sums = false;
-};
-
 /// Kernels as they are compiled, now or earlier.
 struct Kernels {
     Size pieces;
-    Trials trials;
+    bool are_new = false;  ///< tried out
 };
 
-/// torch.compile(dynamic=True): sizes are symbols, equal ones the same symbol. In the first forward all is compiled; in
-/// the first one with a scale of float16's gradients what multiplies by it.
-Kernels kernels_for(const Run& run, Size tokens, Size width, Size vocabulary, bool is_scaled) {
-    run.unsloth->has_compiled_loss = true;
-    LossKernels& known = run.unsloth->loss_kernels[is_scaled ? 1 : 0];
+/// torch.compile(dynamic=True): sizes are symbols, equal ones the same symbol. In the first forward all is compiled.
+Kernels kernels_for(const Run& run, Size tokens, Size width, Size vocabulary) {
+    LossKernels& known = run.unsloth->loss_kernels;
     const bool is_square = run.session.decide("as many tokens as the network is wide", tokens == width);
-    if (is_square && known.square.is_compiled) return {known.square.pieces, {}};
-    if (known.general.is_compiled) return {known.general.pieces, {}};
+    if (is_square && known.square.is_compiled) return {known.square.pieces, false};
+    if (known.general.is_compiled) return {known.general.pieces, false};
     LossKernel& made = is_square ? known.square : known.general;
     made = {true, reduction_pieces(run.session, tokens, vocabulary)};
-    return {made.pieces, {true, !is_scaled}};
+    return {made.pieces, true};
 }
 
 /// Compiled by Inductor: logits of a part of the tokens, their gradient, that of the hidden states. Labels that do not
 /// begin on 16 bytes are copied (torch 2.11 _inductor/utils.py copy_misaligned_inputs).
-void run_part(const Run& run, Size begin, Size tokens, const Tensor& hidden, const Tensor& weight, bool is_scaled) {
+void run_part(const Run& run, Size begin, Size tokens, const Tensor& hidden, const Tensor& weight) {
     Session& session = run.session;
-    const auto [pieces, trials] = kernels_for(run, tokens, hidden.size(-1), weight.size(0), is_scaled);
+    const auto [pieces, are_new] = kernels_for(run, tokens, hidden.size(-1), weight.size(0));
     Tensor labels;
     if (!session.decide("labels of a part lie on 16 bytes", begin % 2 == 0))
         labels = empty(session, {tokens}, DType::int64, Op::clone);
@@ -99,20 +85,20 @@ void run_part(const Run& run, Size begin, Size tokens, const Tensor& hidden, con
         // Each sum is made of several, and the gradient is written over the logits.
         const Tensor partial = numbers(tokens * pieces);
         const Tensor largest = numbers(tokens);
-        if (trials.reductions) try_kernel(session, {});
+        if (are_new) try_kernel(session, {});
         const Tensor sums = numbers(tokens);
-        if (trials.reductions) try_kernel(session, {});
+        if (are_new) try_kernel(session, {});
     } else {
         const Tensor logits = std::exchange(of_logits, {});
         const Tensor largest = numbers(tokens);
         const Tensor sums = numbers(tokens);
         of_logits = empty(session, all, hidden.dtype(), Op::compiled);
-        if (trials.reductions && tries_reduction(vocabulary)) try_kernel(session, {});
+        if (are_new && tries_reduction(vocabulary)) try_kernel(session, {});
     }
     labels.reset();
     const Tensor of_hidden = empty(session, {tokens, hidden.size(-1)}, hidden.dtype(), Op::compiled);
     of_logits.reset();
-    if (trials.sums) try_kernel(session, of_hidden);
+    if (are_new) try_kernel(session, of_hidden);
 }
 
 Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, const Tensor& labels,
@@ -120,8 +106,6 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     Session& session = run.session;
     const Ref<Node> node = make_node(session, kLossBackward);
     add_edge(*node, hidden);
-    const bool is_scaled = run.plan.training.fp16 && run.unsloth->has_compiled_loss;
-    node->ints[0] = is_scaled ? 1 : 0;
     const GradMode no_grad(session, false);
     const Tensor shifted = empty(session, labels.sizes(), DType::int64, Op::compiled);
     const Tensor divisor = divisor_of(items);
@@ -130,7 +114,7 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     if (!std::exchange(run.unsloth->has_asked_for_loss, true)) session.recorder.mark(std::string(kAsksForLoss));
     Size begin = 0;
     for (const Size tokens : loss_parts(run, hidden.numel() / hidden.size(-1))) {
-        run_part(run, begin, tokens, hidden, weight, is_scaled);
+        run_part(run, begin, tokens, hidden, weight);
         begin = begin + tokens;
     }
     set_history(loss, node);

@@ -92,12 +92,31 @@ Tensor count_of(const Run& run, const Batch& batch) {
 
 }  // namespace
 
+namespace {
+
+/// _unsloth_get_batch_samples: a count with what is the matter with its labels, from all processes.
+Tensor counted_everywhere(const Tensor& count, std::int64_t world) {
+    Session& session = count.session();
+    const Tensor flags = empty(session, {2}, DType::int64, Op::to_copy);
+    Tensor all;
+    {
+        const Tensor own = empty(session, {3}, DType::int64, Op::cat);
+        all = empty(session, {world, 3}, DType::int64, Op::empty);
+    }
+    Tensor total = sum_all(slice(all, 1, 0, 1));
+    (void)empty(session, {}, DType::boolean, Op::any);
+    (void)empty(session, {}, DType::boolean, Op::all);
+    return total;
+}
+
+}  // namespace
+
 Tensor count_packed(const Run& run, const std::vector<Batch>& batches) {
     std::vector<Tensor> counts;
     for (const Batch& batch : batches) counts.push_back(count_of(run, batch));
     Tensor total;
     for (const Tensor& count : counts) total = total.defined() ? add(total, count) : add(count, 0);
-    return sum_all(total);
+    return run.plan.distributed ? counted_everywhere(total, run.plan.distributed->world_size) : sum_all(total);
 }
 
 }  // namespace vramfit::model

@@ -73,7 +73,7 @@ struct Unsloth {
     bool has_asked_for_loss = false;
     bool has_compiled_loss = false;  ///< or has run it
     bool has_tried_product = false;
-    LossKernels loss_kernels[2];  ///< without and with a scale of float16's gradients
+    LossKernels loss_kernels;
 };
 
 }  // namespace vramfit::model

@@ -228,7 +228,7 @@ Document with_flash_attention(Document document) {
 
 std::string refusal_of_flash_attention(const Document& document) {
     constexpr std::string_view kRefused[] = {"bloom", "codegen", "llama4_text", "mpt", "xglm"};
-    constexpr std::string_view kOthers[] = {"falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa"};
+    constexpr std::string_view kOthers[] = {"bamba", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa"};
     const auto is_in = [&document](const auto& list) {
         return std::find(std::begin(list), std::end(list), document.model_type) != std::end(list);
     };

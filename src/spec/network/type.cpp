@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/inflate.hpp"
+#include "base/lzma.hpp"
 #include "spec/embedded.hpp"
 #include "spec/json_parse.hpp"
 
@@ -92,7 +92,7 @@ Document instantiate(const JsonValue& type, const JsonValue& config, const std::
     return document;
 }
 
-std::string BuiltInType::text() const { return inflated(packed, size); }
+std::string BuiltInType::text() const { return unpacked_lzma(packed, begin + size).substr(begin); }
 
 const JsonValue& BuiltInType::document() const {
     static std::map<std::string_view, const JsonValue> read;  // by name; those that were asked for
@@ -101,15 +101,6 @@ const JsonValue& BuiltInType::document() const {
     const auto known = read.find(model_type);
     if (known != read.end()) return known->second;
     return read.emplace(model_type, read_document(*this)).first->second;
-}
-
-// Of all types in turn: none is kept.
-TypeFacts facts_of(const BuiltInType& built_in) {
-    const JsonValue json = read_document(built_in);
-    const Place type(json, built_in.model_type);
-    const Place with = type.member("recorded_with"), compared = type.member("compared");
-    return {with.member("transformers").text(), with.member("torch").text(),
-            compared.member("networks").integer(0, 1'000'000), compared.member("jobs").integer(0, 1'000'000)};
 }
 
 const BuiltInType* built_in_type(std::string_view model_type) {

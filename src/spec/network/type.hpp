@@ -65,25 +65,26 @@ Document instantiate(const JsonValue& type, const JsonValue& config, const std::
 /// The same of a type's text.
 Document instantiate(std::string_view type, const JsonValue& config, const std::string& path, const std::string& file);
 
+/// What a type was recorded with, and how far it was checked.
+struct TypeFacts {
+    std::string_view transformers;
+    std::string_view torch;
+    std::int64_t networks = 0;  ///< that were compared with recordings of their own
+    std::int64_t jobs = 0;      ///< that were compared with traces of the real libraries
+};
+
 /// A type that is part of the program.
 struct BuiltInType {
     std::string_view model_type;
-    std::string_view packed;  ///< the document, compressed
-    std::size_t size;         ///< of the document
+    std::string_view packed;  ///< the documents of several types, compressed
+    std::size_t begin;        ///< of this one's among them
+    std::size_t size;
+    TypeFacts facts;
 
     std::string text() const;
     /// Unpacked and read when it is asked for first. Several threads may ask at once.
     const JsonValue& document() const;
 };
-
-/// What a type was recorded with, and how far it was checked.
-struct TypeFacts {
-    std::string transformers;
-    std::string torch;
-    std::int64_t networks = 0;  ///< that were compared with recordings of their own
-    std::int64_t jobs = 0;      ///< that were compared with traces of the real libraries
-};
-TypeFacts facts_of(const BuiltInType& type);
 
 /// By name, in alphabetical order.
 std::span<const BuiltInType> built_in_types();

@@ -229,6 +229,7 @@ void read_unsloth_script(Reader& reader, Draft& draft) {
     plan.training.gradient_checkpointing = plan.training.gradient_checkpointing || kept;
     require_input_grads(draft);
     read_unsloth_rows(reader, draft);
+    read_ddp(reader, draft);
     read_unsloth_step(reader, checkpointing, draft);
 }
 

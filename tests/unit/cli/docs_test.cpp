@@ -13,7 +13,7 @@ using namespace vramfit;
 
 namespace {
 
-constexpr std::size_t kEveryCommand = test::kSanitized ? 20 : 1;
+constexpr std::size_t kEveryCommand = test::kSanitized ? 60 : 1;
 
 /// The lines of ```sh blocks that are one command of this program, without pipes and the like.
 std::vector<std::string> commands_in(const std::filesystem::path& file) {

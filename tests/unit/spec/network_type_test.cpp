@@ -82,7 +82,7 @@ TEST_CASE("networks made of their types are those that were compared with record
     }
     CHECK(types.size() == network::built_in_types().size());
     for (const network::BuiltInType& type : network::built_in_types())
-        CHECK(network::facts_of(type).networks == types[std::string(type.model_type)]);
+        CHECK(type.facts.networks == types[std::string(type.model_type)]);
 }
 
 TEST_CASE("types are in the program as they are in models/types") {

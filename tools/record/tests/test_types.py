@@ -36,7 +36,7 @@ class OfFiles(unittest.TestCase):
 
     def test_networks_are_those_that_were_proven(self) -> None:
         known, networks = types(), schema.read()
-        for line in (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines():
+        for line in (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines()[::12]:  # vramfit's own test makes all of them
             row = json.loads(line)
             with self.subTest(line):
                 made = instantiate(known[type_of(row["config"])], row["config"])

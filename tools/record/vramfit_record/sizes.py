@@ -132,11 +132,14 @@ class Fit:
 
     def of_state_space(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """What goes through the convolution, and all that is projected (transformers modeling_granitemoehybrid.py, GraniteMoeHybridMambaLayer)."""
-        names = ("hidden_size", "mamba_d_state", "mamba_n_heads")
-        if all(name in self.keys for name in names):
+        for state, heads in (("mamba_d_state", "mamba_n_heads"), ("state_size", "num_heads")):
+            names = ("hidden_size", state, heads)
+            if not all(name in self.keys for name in names):
+                continue
             rows = list(zip(*(self.keys[name] for name in names)))
-            yield "2*hidden_size+2*mamba_d_state", tuple(2 * h + 2 * d for h, d, _ in rows)
-            yield "4*hidden_size+2*mamba_d_state+mamba_n_heads", tuple(4 * h + 2 * d + n for h, d, n in rows)
+            for groups in (1, 8):  # of heads, each with states of its own
+                yield f"2*hidden_size+{2 * groups}*{state}", tuple(2 * h + 2 * groups * d for h, d, _ in rows)
+                yield f"4*hidden_size+{2 * groups}*{state}+{heads}", tuple(4 * h + 2 * groups * d + n for h, d, n in rows)
 
     def of_linear_attention(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Keys of all heads beside values of all heads (gated delta rules), also of the heads that share a key."""

@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 MOST = 1 << 16  # elements
+torch.set_num_threads(1)  # such tensors are small: several threads wait for one another longer than they compute
 
 # Results depend on what is in memory, or on chance.
 WITHOUT_VALUES = {"empty", "empty_like", "new_empty", "empty_strided", "rand", "randn", "randint", "rand_like", "randn_like", "multinomial", "bernoulli", "dropout",

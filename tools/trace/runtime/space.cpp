@@ -15,8 +15,9 @@ constexpr std::size_t kArena = std::size_t{1} << 44;
 
 std::size_t in_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-void* map(std::size_t bytes, int protection) {
-    void* const at = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/// Small copies and collectives may carry contents: pages that are touched are there.
+void* map(std::size_t bytes) {
+    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -26,7 +27,7 @@ void* map(std::size_t bytes, int protection) {
 // As on a device: up to one page at rising addresses, more at falling ones.
 void* Space::address_for(std::size_t bytes) {
     if (high_ == 0) {
-        const auto arena = reinterpret_cast<std::uintptr_t>(map(kArena, PROT_READ | PROT_WRITE));
+        const auto arena = reinterpret_cast<std::uintptr_t>(map(kArena));
         if (arena == 0) return nullptr;
         low_ = in_pages(arena);
         high_ = low_ + kArena - kPage;
@@ -63,7 +64,7 @@ void Space::give(void* at) {
 
 void* Space::reserve(std::size_t bytes) {
     const std::lock_guard guard(lock_);
-    void* const at = map(bytes, PROT_NONE);
+    void* const at = map(bytes);
     if (at) ranges_[reinterpret_cast<std::uintptr_t>(at)] = {bytes, Kind::device};
     return at;
 }

@@ -16,7 +16,9 @@ from .tracing import TraceError, Tracer, result, variables_of_processes
 
 
 def needs_process(job: Job) -> bool:
-    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then."""
+    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then; Unsloth asks whether there are other processes."""
+    if job["loop"]["kind"] == "unsloth" and job["distributed"]:
+        return True
     return bool(set(job["environment"]) - {WITHOUT_THREADS}) or (library_of(job) != FLASH and job["load"]["attn_implementation"] == "flash_attention_2")
 
 

@@ -23,10 +23,12 @@ constexpr std::int64_t kBucketMiB = 25;               // bucket_cap_mb
 
 const DdpPlan& ddp_plan(const TrainPlan& plan) { return std::get<DdpPlan>(plan.distributed->method); }
 
-/// transformers 4.40 to 5.17 trainer.py _build_accelerator_args: PeftModel is no PreTrainedModel.
+/// transformers 4.40 to 5.17 trainer.py _build_accelerator_args: PeftModel is no PreTrainedModel. unsloth 2026.10.7
+/// models/_ddp_defaults.py: adapters of a decoder whose layers are checkpointed are all used.
 bool finds_unused(const TrainPlan& plan) {
     const auto given = ddp_plan(plan).find_unused_parameters;
     if (given) return *given;
+    if (plan.loop.kind == LoopKind::unsloth) return false;
     return plan.peft || !plan.checkpoints();
 }
 

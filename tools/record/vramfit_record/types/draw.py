@@ -38,7 +38,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
             state = 0
         if isinstance(state, dict):
             name = keys.standard(row["key"])
-            state = chance.choice((2, 4, 8)) if name == "mamba_n_heads" else sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
+            state = chance.choice((2, 4, 8)) if name == "mamba_n_heads" else chance.choice((16, 32)) if name == "num_heads" else sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
         config[row["key"]] = state
     config |= {key: size if isinstance(size, int) else chance.choice(size) for key, size in keys.sizes_with(config).items()}
     defaults = {row["key"]: row["default"] for row in type_["keys"] if isinstance(row.get("default"), int)}

@@ -318,15 +318,15 @@ class Keys:
         first, *others = (values[n] for n in self.made_of(name))
         for divisor in others:
             first //= divisor
-        return first * TWICE.get(name, 1)
+        return first * TWICE.get(self.model_type, {}).get(name, 1)
 
     def made_of(self, name: str) -> list[str]:
         return [self.names.get(n, n) for n in {**EQUAL, **self.has_to_be}.get(name, ())]
 
     def formula(self, name: str) -> str:
         """The same as a text."""
-        text = "//".join(self.made_of(name))
-        return f"{TWICE[name]}*({text})" if name in TWICE else text
+        text, times = "//".join(self.made_of(name)), TWICE.get(self.model_type, {}).get(name)
+        return f"{times}*({text})" if times else text
 
     def config(self, chosen: Chosen, i: int, optional: bool = True, with_equal: str = "") -> Any:
         values = self.values(chosen, i, optional)

@@ -21,8 +21,8 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (6, 2, 5)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
-    "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28),
-    "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
+    "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
+    "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
 POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
@@ -31,7 +31,7 @@ POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
 SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 112, {"hidden_size": (1792, 2240, 3360)}),
                                                          "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
 QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
-DELTA_RULES = (*QWEN3_5, "qwen3_next")  # layers of linear attention beside those of full attention
+DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid")  # layers of linear attention beside those of full attention
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
@@ -40,11 +40,13 @@ RARE: dict[str, list[Any]] = {"attention_bias": [False]}
 GEMMA4: dict[str, list[Any]] = {"attention_bias": [False], "attention_dropout": [0.0], "hidden_activation": ["gelu_pytorch_tanh"], "tie_word_embeddings": [True],
                           "use_bidirectional_attention": [None, "vision"], "num_key_value_heads": [SIZE, 1], "hidden_size_per_layer_input": [SIZE, 0], "pad_token_id": [SIZE, None],
                           "sliding_window": [SIZE], "num_experts": [SIZE], "top_k_experts": [SIZE], "moe_intermediate_size": [SIZE], "final_logit_softcapping": [REAL, None]}
-PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": [256], **RARE}), "qwen3_next": RARE,
+PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": [256], **RARE}), **dict.fromkeys(("qwen3_next", "olmo_hybrid"), RARE),
                                          "gemma4_text": GEMMA4,
                                          "granitemoehybrid": {**RARE, "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "num_local_experts": [SIZE, 0], "position_embedding_type": ["nope", "rope"],
                                                               **dict.fromkeys(("embedding_multiplier", "logits_scaling", "residual_multiplier", "attention_multiplier"), [REAL])},
                                          "bamba": {**RARE, "mlp_bias": [False], "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "z_loss_coefficient": [0.0], "hidden_act": ["silu"]},
+                                         "cohere2_moe": {"num_shared_experts": [SIZE, 0], "expert_selection_fn": ["sigmoid", "softmax"], "shared_expert_combination_strategy": ["average", "sum"], "sliding_window": [SIZE], "rms_norm_eps": [None, REAL]},
+                                         "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
@@ -72,7 +74,7 @@ READ_BY_OTHERS: dict[str, set[str]] = {"falcon": {"num_kv_heads"}, "granitemoehy
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
-ARGUMENTS = {"full_attention_interval": 4}
+ARGUMENTS = {"full_attention_interval": 4, "first_k_dense_replace": 0}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
 ACTIVATIONS = ("silu", "gelu", "relu")
@@ -97,7 +99,7 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, "mamba2": {"num_heads": 16}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
@@ -111,10 +113,10 @@ PARTIAL = {"glm4_moe_lite": 1.0}
 LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
 #: Sizes of a state space: all heads together have twice the hidden size (mamba_expand).
 STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
-TWICE = {"mamba_d_head": 2}
+TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE),
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
@@ -122,6 +124,7 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
+SECOND["cohere2_moe"] = {"list": "mlp_layer_types"}
 #: Where every so manieth layer is sparse.
 SECOND["llama4_text"] = {"step": "interleave_moe_layer_step"}
 #: Keys that say once more what the layers are, each a value for each layer, or the places of one kind; an empty list may be as good as none.
@@ -135,7 +138,7 @@ DENSE, SPARSE = "dense", "sparse"
 #: A pattern that the class reads for its list of kinds alone: where the list is given it may be anything.
 PATTERNS = {"sliding_window_pattern", "global_attn_every_n_layers"}
 #: Sizes that may be null, which is another network.
-OR_NULL = {"n_inner", "q_lora_rank"}
+OR_NULL = {"n_inner", "prefix_dense_intermediate_size", "q_lora_rank"}
 #: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
 LEFT = {"add_cross_attention", "layerdrop", "output_router_logits"}
 #: Types whose last layers take the keys and values of others: the key with their number; the size that all layers have together as many times as there are layers.
@@ -147,7 +150,7 @@ BESIDE: dict[str, dict[str, Any]] = dict.fromkeys(GEMMAS_4, {"global_head_dim": 
 WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq_v", **dict.fromkeys(("num_experts", "top_k_experts", "moe_intermediate_size"), "enable_moe_block")}),
         "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]])}
+FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
                  "mellum": {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")}}

@@ -195,7 +195,7 @@ class TypeRecorder:
         rows += [{"key": name, "states": states, "default": states[0]} for name, states in SAME_IN_PARTS.get(keys.model_type, {}).items()]
         rows.sort(key=lambda row: "when" in row)  # those that another key switches off come behind it
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
-        rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
+        rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name) and name not in keys.defaults]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []

@@ -157,6 +157,9 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         if job["loop"]["kind"] == "unsloth":
             unsloth_model.mark_norm(progress.stages)
             unsloth_scored.Scored(device).watch(trainer.model)
+            unsloth_model.know_scale(trainer.accelerator.scaler)
+            if job["distributed"]:
+                unsloth_model.answer_counts(job, trainer, device)
         if job["distributed"] and job["loop"]["kind"] not in BATCHES:
             processes.answer_by_pass(job, progress.stages, device)
         if by_deepspeed:

@@ -11,8 +11,9 @@ import torch
 import transformers
 
 from ..job import Job
-from .batch import row_count
+from .batch import row_count, told_byte
 from .checkpoint import write_checkpoint
+from .device import Device
 from .libraries import checked
 from .recorder import Recorder
 from .stages import Stages
@@ -94,6 +95,38 @@ def make_trainer(job: Job, model: torch.nn.Module, arguments: Any, progress: Any
     import trl
 
     return trl.SFTTrainer(model=model, processing_class=tokenizer_of(model), train_dataset=table(job), args=arguments, callbacks=[progress])
+
+
+def know_scale(scaler: Any) -> None:
+    """What the loss is multiplied by in fp16 is read from the device: what GradScaler begins with, as long as nothing overflows."""
+    if scaler is None:
+        return
+    inner = scaler.get_scale
+
+    @functools.wraps(inner)
+    def known() -> float:
+        inner()
+        return float(scaler._init_scale)
+
+    scaler.get_scale = known
+
+
+def answer_counts(job: Job, trainer: Any, device: Device) -> None:
+    """Processes tell each other what is the matter with their labels: nothing (unsloth_zoo/loss_utils.py _unsloth_get_batch_samples)."""
+    samples, gather = trainer.get_batch_samples, trainer.accelerator.gather
+
+    @functools.wraps(gather)
+    def gathered(*args: Any, **kwargs: Any) -> Any:
+        device.tell_byte(0)
+        return gather(*args, **kwargs)
+
+    @functools.wraps(samples)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        out = samples(*args, **kwargs)
+        device.tell_byte(told_byte(job))
+        return out
+
+    trainer.get_batch_samples, trainer.accelerator.gather = counted, gathered
 
 
 def mark_norm(stages: Stages) -> None:
