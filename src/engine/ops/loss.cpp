@@ -53,7 +53,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
     return nll_loss(autocast_to_float32(log_probabilities), target);
 }
 
-// Loss.cpp mse_loss_out: squares of their own, then their mean into what was allocated first.
+// Loss.cpp mse_loss: the mean is allocated as the squares are, then told that it is one number; mse_loss_out: squares
+// of their own, then their mean.
 Tensor mse_loss(const Tensor& given, const Tensor& target) {
     const Tensor input = autocast_to_float32(given);
     Session& session = input.session();
@@ -64,7 +65,11 @@ Tensor mse_loss(const Tensor& given, const Tensor& target) {
         node->save(input);
         node->save(target);
     }
-    Tensor out = empty(session, {}, input.dtype(), Op::mse_loss);
+    Tensor out;
+    {
+        const GradMode no_grad(session, false);
+        out = alias(empty(session, input.sizes(), input.dtype(), Op::mse_loss), {}, {});
+    }
     const Tensor squares = empty(session, input.sizes(), input.dtype(), Op::mse_loss);
     if (node) set_history(out, node);
     return out;

@@ -130,16 +130,19 @@ bool has_no_classifier(const ModelSpec& spec) {
 void refuse_token_classes(const Run& run, std::vector<Problem>& problems) {
     // The families whose class of models/auto/modeling_auto.py MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES is
     // GenericForTokenClassification.
-    constexpr std::string_view kCompared[] = {"arcee",    "gemma",    "gemma2",    "glm4",  "llama",
-                                              "mistral",  "nemotron", "phi3",      "qwen2", "qwen3",
-                                              "seed_oss", "smollm3",  "starcoder2"};
+    constexpr std::string_view kGeneric[] = {"arcee", "gemma", "gemma2", "glm4",     "llama",   "mistral",   "nemotron",
+                                             "phi3",  "qwen2", "qwen3",  "seed_oss", "smollm3", "starcoder2"};
     const TrainPlan& plan = run.plan;
-    if (std::find(std::begin(kCompared), std::end(kCompared), run.spec.model_type) == std::end(kCompared))
+    if (std::find(std::begin(kGeneric), std::end(kGeneric), run.spec.model_type) == std::end(kGeneric))
         problems.push_back({"load.task_type",
                             fmt::format("classification of tokens by {} is not supported, or transformers has no class "
                                         "of it",
                                         run.spec.model_type),
                             "llama, qwen2, qwen3, mistral, gemma, ..."});
+    if (plan.peft && !plan.peft->modules_to_save.empty())
+        problems.push_back({"peft.modules_to_save",
+                            "other modules beside the head are not supported with the task TOKEN_CLS",
+                            "leave it out: peft saves the head by itself"});
     const auto* pattern = plan.peft ? std::get_if<std::string>(&plan.peft->target_modules) : nullptr;
     if (pattern && *pattern == "all-linear")
         throw Error(ErrorKind::invalid, "peft.target_modules",
