@@ -74,6 +74,8 @@ namespace vramfit::engine {
     X(softmax_backward, "aten::_softmax_backward_data")                     \
     X(log_softmax, "aten::_log_softmax")                                    \
     X(log_softmax_backward, "aten::_log_softmax_backward_data")             \
+    X(mse_loss, "aten::mse_loss")                                           \
+    X(mse_loss_backward, "aten::mse_loss_backward")                         \
     X(nll_loss_forward, "aten::nll_loss_forward")                           \
     X(nll_loss_backward, "aten::nll_loss_backward")                         \
     X(constant_pad_nd, "aten::constant_pad_nd")                             \

@@ -88,7 +88,7 @@ void adapt(const Run& run, Network& network) {
 void adapt_in_preference_trainer(const Run& run, Network& network, const std::optional<PreparePlan>& asked) {
     Recorder& recorder = run.session.recorder;
     const Scoped<bool> on_host(run.session.on_host, waits_on_host(run));
-    const bool by_trainer = is_contrast(run.plan.loop.kind);
+    const bool by_trainer = prepares_by_itself(run.plan.loop.kind);
     if (!by_trainer) {
         prepare(run, network);
     } else if (asked) {
@@ -103,7 +103,8 @@ void adapt_in_preference_trainer(const Run& run, Network& network, const std::op
         recorder.begin({PhaseKind::adapters});
         add_adapters(run, network);
         recorder.begin({PhaseKind::trainer});
-        if (by_trainer && run.plan.trl_casting_to_bf16) cast_to_bf16_by_trl(run, network);
+        if (by_trainer && run.plan.trl_casting_to_bf16)
+            (is_contrast(run.plan.loop.kind) ? cast_to_bf16_by_trl : cast_float32_by_trl)(run, network);
     }
     recorder.mark("after_adapter");
 }
@@ -132,10 +133,10 @@ void run_all(const Run& stored) {
                            : classifies ? plan_of_classifier(stored.plan)
                                         : stored.plan;
     ModelSpec spec = prefers      ? spec_of_preferences(stored.spec, stored.plan)
-                     : classifies ? spec_of_classifier(stored.spec, stored.plan.load.num_labels)
+                     : classifies ? spec_of_classifier(stored.spec, stored.plan.load)
                                   : stored.spec;
     RunSizes sizes = stored.sizes;
-    if (has_pairs(plan.loop.kind)) sizes.batch = 2 * sizes.batch;
+    if (has_pairs(plan.loop.kind) || generates_pairs(plan.loop.kind)) sizes.batch = 2 * sizes.batch;
     ask_for_bf16(stored, false);
     std::optional<Unsloth> unsloth;
     if (stored.plan.loop.kind == LoopKind::unsloth) stored.unsloth = &unsloth.emplace();
@@ -176,7 +177,9 @@ void run_all(const Run& stored) {
     if (unsloth) end_adapters(run, network);
     ask_for_bf16(run, true);
     // trl switches the argument off once it has prepared a quantized model.
-    if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))
+    const bool is_switched_off = by_trl || (prefers && prepares_by_itself(plan.loop.kind) &&
+                                            !is_contrast(plan.loop.kind) && plan.trl_makes_adapters);
+    if (plan.training.gradient_checkpointing && !(is_switched_off && plan.load.quantization))
         enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));
     if (plan.loop.input_require_grads) require_input_grads(network);
     if (by_llama_factory(plan) && plan.loop.kind == LoopKind::reward) add_value_head(run, network);

@@ -124,6 +124,7 @@ std::string batch(const TrainPlan& plan, Axes axes) {
                                  rows.completion, most, rows.prompt, plan.preference.grpo.num_generations);
     }
     if (plan.loop.kind == LoopKind::gkd) return out + distilled(plan.distillation);
+    if (plan.loop.kind == LoopKind::prm) return out + ", a label for each token";
     if (is_preference(plan.loop.kind))
         return out + fmt::format(", pairs of a chosen and a rejected row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));

@@ -32,6 +32,8 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::grpo: return "GRPO, ";
         case LoopKind::rloo: return "RLOO, ";
         case LoopKind::gkd: return "GKD, ";
+        case LoopKind::online_dpo: return "online DPO, ";
+        case LoopKind::prm: return "process reward model, ";
         default: return "";
     }
 }

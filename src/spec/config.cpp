@@ -85,6 +85,8 @@ void read_dtype(ObjectReader& config, ModelSpec& model) {
 void read_rest(ObjectReader& config, ModelSpec& model) {
     ObjectReader::set(model.tie_word_embeddings, config.boolean("tie_word_embeddings"));
     ObjectReader::set(model.attention_dropout, config.real("attention_dropout", {.low = 0, .high = 1}, Null::absent));
+    // modeling_layers.py GenericForTokenClassification.__init__; no family that has the class has a hidden_dropout.
+    ObjectReader::set(model.classifier_dropout, config.real("classifier_dropout", {.low = 0, .high = 1}, Null::absent));
     ObjectReader::set(model.use_cache, config.boolean("use_cache"));
     if (config.has("pad_token_id")) {
         // torch.nn.Embedding takes negative numbers from the end.

@@ -69,6 +69,8 @@ void put_windows(const ModelSpec& m, JsonValue& out) {
 
 void put_dropouts(const ModelSpec& m, JsonValue& out) {
     const bool gpt2 = m.model_type == "gpt2";
+    if (m.classifier_dropout != ModelSpec{}.classifier_dropout)
+        out.put("classifier_dropout", JsonValue::of(m.classifier_dropout));
     out.put(gpt2 ? "attn_pdrop" : "attention_dropout", JsonValue::of(m.attention_dropout));
     if (gpt2 || is_one_of(m, {"phi", "phi3"})) out.put("resid_pdrop", JsonValue::of(m.residual_dropout));
     if (gpt2 || m.model_type == "phi") out.put("embd_pdrop", JsonValue::of(m.embedding_dropout));

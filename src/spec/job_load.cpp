@@ -104,12 +104,11 @@ void read_load(ObjectReader& load, LoadPlan& plan) {
     if (const auto bytes = load.integer("shard_size", {.low = 1}, Null::absent)) plan.shard_size = Bytes{*bytes};
     plan.resize_token_embeddings =
         load.integer("resize_token_embeddings", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent);
-    if (const auto labels = load.integer("num_labels", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent)) {
+    if (const auto labels = load.integer("num_labels", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent))
         plan.num_labels = *labels;
-        if (*labels == 1)
-            load.problems().unsupported(load.path("num_labels"), "one label is a regression, which is not supported",
-                                        "2 or more");
-    }
+    ObjectReader::set(plan.labels_tokens, load.choice<bool>("task_type", kTaskNames, Null::absent));
+    if (plan.labels_tokens && plan.num_labels == 0)
+        load.problems().invalid(load.path("task_type"), "how many labels there are is missing", "num_labels beside it");
     ObjectReader::set(plan.gradient_checkpointing, load.boolean("gradient_checkpointing"));
     plan.text_part = load.boolean("text_part");
     plan.upcast = load.choice<UpcastParts>("upcast", kUpcastNames, Null::absent);

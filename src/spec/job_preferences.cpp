@@ -213,13 +213,13 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
     if (plan.maker == TrainerMaker::llama_factory) return read_llama_factory(training, kind, plan);
     if (generates_rows(kind)) {
-        plan.disable_dropout = false;
+        plan.disable_dropout = generates_pairs(kind);
         plan.grpo = plan_of_groups(kind);
     }
     ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
-    if (!generates_rows(kind)) {
+    if (!generates_rows(kind) || generates_pairs(kind)) {
         arguments.max_length = training.integer("max_length", kTokens, Null::absent);
-        if (!training.has("max_length")) arguments.max_length = kMaxLength;
+        if (!training.has("max_length")) arguments.max_length = generates_pairs(kind) ? kOnlineMaxLength : kMaxLength;
     }
     judge_others(training, kRefusedByAll, kIgnoredByAll);
     switch (kind) {
@@ -234,6 +234,8 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::rloo: return read_grpo(training, kind, arguments, plan);
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         case LoopKind::gkd: return;  // read_gkd
+        case LoopKind::online_dpo: return read_online(training, plan);
+        case LoopKind::prm: return judge_others(training, {}, kIgnoredByPrm);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
 }
@@ -299,6 +301,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
             arguments.put("loss_type", JsonValue::of(name_of(preference.loss_types.front())));
         return;
     }
+    if (generates_pairs(plan.loop.kind)) return put_online(plan, arguments);
     if (generates_rows(plan.loop.kind)) return put_grpo(plan, arguments);
     if (plan.loop.kind == LoopKind::gkd) put_gkd(plan.distillation, arguments);
     if (plan.loop.kind == LoopKind::dpo) {

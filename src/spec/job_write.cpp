@@ -67,6 +67,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("shard_size", or_null(plan.shard_size));
     out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
     if (plan.num_labels > 0) out.put("num_labels", JsonValue::of(plan.num_labels));
+    if (plan.labels_tokens) out.put("task_type", JsonValue::of("TOKEN_CLS"));
     out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
     if (plan.text_part) out.put("text_part", JsonValue::of(*plan.text_part));
     if (plan.upcast) out.put("upcast", or_null(plan.upcast));

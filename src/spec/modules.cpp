@@ -198,7 +198,8 @@ std::vector<NamedModule> modules_of(const ModelSpec& model) {
         {inside(names.norm), ModuleKind::norm, -1, 0, model.hidden_size, ModulePart::final_norm, names.norm_bias});
     other(names.rotary);
     if (model.num_labels > 0) {  // modeling_layers.py GenericForSequenceClassification, and the families' own
-        modules.push_back({"score", ModuleKind::linear, -1, model.hidden_size, model.num_labels, ModulePart::head});
+        modules.push_back({"score", ModuleKind::linear, -1, model.hidden_size, model.num_labels, ModulePart::head,
+                           model.labels_tokens});
         return modules;
     }
     modules.push_back({std::string(names.head), ModuleKind::linear, -1, model.hidden_size, model.vocab_size,

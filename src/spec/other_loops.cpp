@@ -9,7 +9,7 @@ namespace vramfit {
 namespace {
 
 // Folders of trl 1.16's trainer and experimental, and trainers of 0.24 that are gone.
-constexpr std::array<std::string_view, 17> kOthers = {"gold",
+constexpr std::array<std::string_view, 15> kOthers = {"gold",
                                                       "distillation",
                                                       "async_grpo",
                                                       "async_distillation",
@@ -20,9 +20,7 @@ constexpr std::array<std::string_view, 17> kOthers = {"gold",
                                                       "gmpo",
                                                       "tpo",
                                                       "iw_opd",
-                                                      "online_dpo",
                                                       "ppo",
-                                                      "prm",
                                                       "bco",
                                                       "xpo",
                                                       "nash_md"};

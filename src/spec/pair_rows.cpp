@@ -28,8 +28,9 @@ GroupRows group_rows(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
     const GrpoPlan& grpo = plan.preference.grpo;
     GroupRows out;
-    out.rows =
-        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps);
+    out.rows = generates_pairs(plan.loop.kind) ? 2 * plan.training.per_device_train_batch_size
+                                               : plan.training.per_device_train_batch_size *
+                                                     grpo.generation_steps(plan.training.gradient_accumulation_steps);
     out.prompt = *std::max_element(pairs.prompt.begin(), pairs.prompt.end());
     out.completion = plan.batch.sequence_length - out.prompt;
     if (pairs.padded) {
@@ -52,6 +53,7 @@ GroupRows group_rows(const TrainPlan& plan) {
 bool batches_are_known(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
     const GrpoPlan& grpo = plan.preference.grpo;
+    if (generates_pairs(plan.loop.kind)) return pairs.padded || pairs.prompt.size() == 1;
     if (pairs.padded || grpo.generation_steps(plan.training.gradient_accumulation_steps) == 1) return true;
     if (pairs.chosen_shorter.size() > 1) return false;
     // A batch of rows that all have the longest prompt would have no padding.

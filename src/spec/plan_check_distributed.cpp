@@ -213,8 +213,8 @@ bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
 /// Methods that DPOTrainer's, GRPOTrainer's and RLOOTrainer's steps were compared with.
 bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
     const bool is_dpo = plan.loop.kind == LoopKind::dpo;
-    if ((!is_dpo && !generates_rows(plan.loop.kind)) || !stack.dpo_scores_in_chunks() || by_llama_factory(plan))
-        return false;
+    const bool in_groups = generates_rows(plan.loop.kind) && !generates_pairs(plan.loop.kind);
+    if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_llama_factory(plan)) return false;
     const ZeroPlan* const zero = plan.distributed->as<ZeroPlan>();
     return plan.distributed->as<DdpPlan>() || (zero && zero->stage < 3) ||
            (is_dpo && plan.distributed->as<Fsdp2Plan>());
@@ -302,6 +302,8 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
             : by_llama_factory(plan) ? "LLaMA-Factory's preference training is supported on one GPU only"
             : plan.loop.kind == LoopKind::dpo
                 ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, ZeRO-1 and 2, and FSDP2 only"
+            : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm
+                ? "trl's OnlineDPOTrainer and PRMTrainer are supported on one GPU only"
             : generates_rows(plan.loop.kind) ? "trl's GRPOTrainer and RLOOTrainer of 1.16 are supported with "
                                                "DistributedDataParallel, and ZeRO-1 and 2 only"
                                              : "several processes are supported with a Trainer's loop only",

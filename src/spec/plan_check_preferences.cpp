@@ -74,7 +74,8 @@ void check_generation(const TrainPlan& plan, Problems& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
     const PairLengths& pairs = plan.batch.pairs;
     const std::int64_t steps = grpo.generation_steps(plan.training.gradient_accumulation_steps);
-    const std::int64_t rows = plan.training.per_device_train_batch_size * steps;
+    const std::int64_t rows = generates_pairs(plan.loop.kind) ? 2 * plan.training.per_device_train_batch_size
+                                                              : plan.training.per_device_train_batch_size * steps;
     const std::int64_t all = rows * (plan.distributed ? plan.distributed->world_size : 1);
     if (all % grpo.num_generations != 0)
         problems.invalid("training.num_generations",

@@ -64,7 +64,8 @@ void check_seconds(const ModelSpec& model, const TrainPlan& plan, Problems& prob
     check_teacher(model, plan, problems);
     const bool generates = generates_rows(plan.loop.kind);
     if (!generates && !plan.reward_models.empty())
-        problems.invalid("loop.reward_models", "only GRPO and RLOO are given rewards", "loop.kind grpo or rloo");
+        problems.invalid("loop.reward_models", "only GRPO, RLOO and online DPO are given rewards",
+                         "loop.kind grpo, rloo or online_dpo");
     if (generates && reward_sources(plan) == 0)
         problems.invalid("loop.reward_functions",
                          "trl stops: no reward source provided. Pass `reward_funcs`, or an `environment_factory`",

@@ -101,7 +101,8 @@ void judge_task(Reader& reader, std::string_view key, std::string_view trained, 
         if (!task.empty() && task != "CAUSAL_LM") reader.refuse(key, "another task needs another head", "CAUSAL_LM");
         return;
     }
-    if (task.ends_with("SEQ_CLS")) return;
+    const char* const wanted = plan.load.labels_tokens ? "TOKEN_CLS" : "SEQ_CLS";
+    if (task.ends_with(wanted)) return;
     // peft 0.21.2 peft_model.py PeftModelForCausalLM.__init__; trl 1.16.0 model_config.py: CAUSAL_LM where nothing is
     // said.
     const bool by_default = task.empty() && key == "lora_task_type";
@@ -109,9 +110,10 @@ void judge_task(Reader& reader, std::string_view key, std::string_view trained, 
         reader.invalid(key,
                        "peft stops: a network that classifies has no attribute 'prepare_inputs_for_generation', which "
                        "adapters of the task CAUSAL_LM ask for",
-                       fmt::format("{}: SEQ_CLS", key));
+                       fmt::format("{}: {}", key, wanted));
     else
-        reader.refuse(key, fmt::format("a {} whose head is not trained is not predicted", trained), "the task SEQ_CLS");
+        reader.refuse(key, fmt::format("a {} whose head is not trained is not predicted", trained),
+                      fmt::format("the task {}", wanted));
 }
 
 void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& draft) {

@@ -204,7 +204,9 @@ void read_script_network(Reader& reader, bool by_trl, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     const std::string loader = reader.text("loader").value_or("");
     const bool classifies = plan.loop.kind == LoopKind::reward || plan.load.num_labels > 0;
-    const char* const task = classifies ? "ForSequenceClassification" : "ForCausalLM";
+    const char* const task = plan.load.labels_tokens ? "ForTokenClassification"
+                             : classifies            ? "ForSequenceClassification"
+                                                     : "ForCausalLM";
     // Of text and images, for rows of text; read.cpp has found the network that the loader gives.
     const bool whole = !classifies && has_towers(draft.job.model) &&
                        (loader == "AutoModelForImageTextToText" || loader.ends_with("ForConditionalGeneration"));

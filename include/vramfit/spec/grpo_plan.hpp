@@ -55,12 +55,16 @@ struct GrpoPlan {
     friend bool operator==(const GrpoPlan&, const GrpoPlan&) = default;
 };
 
-/// trl's own values where nothing is said: grpo_config.py, rloo_config.py of 1.16.0.
+/// trl's own values where nothing is said: grpo_config.py, rloo_config.py, online_dpo_config.py of 1.16.0.
 constexpr GrpoPlan plan_of_groups(LoopKind kind) {
     GrpoPlan out;
-    if (kind != LoopKind::rloo) return out;
+    if (kind == LoopKind::grpo) return out;
+    if (generates_pairs(kind)) {
+        out.max_completion_length = 64;  // max_new_tokens
+        out.has_temperature = true;      // 0.9
+    }
     out.num_generations = 2;
-    out.has_reference = true;  // beta 0.05
+    out.has_reference = true;  // beta 0.05, 0.1
     return out;
 }
 

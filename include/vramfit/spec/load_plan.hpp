@@ -42,6 +42,7 @@ struct LoadPlan {
     std::optional<Bytes> shard_size;  ///< absent: 5 GB, tensors in order of modules
     std::optional<std::int64_t> resize_token_embeddings;
     std::int64_t num_labels = 0;  ///< AutoModelForSequenceClassification with so many; 0: a language model
+    bool labels_tokens = false;   ///< AutoModelForTokenClassification in its place
     bool gradient_checkpointing = false;
     /// Of a model of text and images: whether by the class that has no images. Where nothing is said, what
     /// AutoModelForCausalLM loads.

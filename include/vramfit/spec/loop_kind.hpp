@@ -6,20 +6,45 @@
 namespace vramfit {
 
 /// Those of preferences stand last.
-enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd };
+enum class LoopKind : std::uint8_t {
+    trainer,
+    plain,
+    sft,
+    unsloth,
+    dpo,
+    reward,
+    kto,
+    orpo,
+    cpo,
+    grpo,
+    rloo,
+    gkd,
+    online_dpo,
+    prm
+};
 /// trl's trainers of preferences, and that of distillation, whose rows have prompts too.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
 /// Whose rows are generated token by token.
-constexpr bool generates_rows(LoopKind kind) { return kind == LoopKind::grpo || kind == LoopKind::rloo; }
+constexpr bool generates_rows(LoopKind kind) {
+    return kind == LoopKind::grpo || kind == LoopKind::rloo || kind == LoopKind::online_dpo;
+}
+/// Whose generated rows come in pairs, of which the reward says which one is chosen: a batch counts prompts.
+constexpr bool generates_pairs(LoopKind kind) { return kind == LoopKind::online_dpo; }
 /// Which generate tokens, or may: lengths share no recording, so that there is no formula over them.
 constexpr bool may_generate(LoopKind kind) { return generates_rows(kind) || kind == LoopKind::gkd; }
 /// Whose batch has a chosen and a rejected row of each pair.
 constexpr bool has_pairs(LoopKind kind) {
-    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::gkd && !generates_rows(kind);
+    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::gkd && kind != LoopKind::prm &&
+           !generates_rows(kind);
 }
 /// Which compare the policy with a reference.
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 /// Those without one and with whole logits, which trl has among its experiments.
 constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
+
+/// Whose trainer prepares packed weights and makes adapters by itself, as trl's experiments do.
+constexpr bool prepares_by_itself(LoopKind kind) {
+    return is_contrast(kind) || kind == LoopKind::online_dpo || kind == LoopKind::prm;
+}
 
 }  // namespace vramfit

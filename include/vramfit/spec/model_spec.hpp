@@ -56,8 +56,10 @@ struct ModelSpec {
     bool attention_bias = false;  ///< biases on q, k, v (qwen2 always; o_proj too where the family says so)
     bool output_bias = false;     ///< bias on o_proj
     bool mlp_bias = false;
-    bool head_bias = false;       ///< phi
-    std::int64_t num_labels = 0;  ///< of a head that classifies sequences; 0: the language model's
+    bool head_bias = false;           ///< phi
+    std::int64_t num_labels = 0;      ///< of a head that classifies sequences or tokens; 0: the language model's
+    bool labels_tokens = false;       ///< that head classifies tokens
+    double classifier_dropout = 0.1;  ///< in front of it then
     double attention_dropout = 0.0;
     double residual_dropout = 0.0;   ///< behind attention and MLP
     double embedding_dropout = 0.0;  ///< behind the embedding

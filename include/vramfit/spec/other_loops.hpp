@@ -8,6 +8,7 @@ namespace vramfit {
 /// Whether `name` is that of a trainer of trl that is not predicted ("gkd").
 bool is_other_loop(std::string_view name);
 
-inline constexpr const char* kPredictedLoops = "sft, dpo, reward, kto, orpo, cpo, grpo, rloo and gkd are";
+inline constexpr const char* kPredictedLoops =
+    "sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo and prm are";
 
 }  // namespace vramfit

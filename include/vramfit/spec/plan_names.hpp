@@ -19,6 +19,8 @@ inline constexpr Named<AttentionImplementation> kAttentionNames[] = {
     {"flash_attention_2", AttentionImplementation::flash_attention_2}};
 inline constexpr Named<UpcastParts> kUpcastNames[] = {{"norms", UpcastParts::norms},
                                                       {"norms_and_embeddings", UpcastParts::norms_and_embeddings}};
+/// peft's names of what is classified: whether it is tokens.
+inline constexpr Named<bool> kTaskNames[] = {{"SEQ_CLS", false}, {"TOKEN_CLS", true}};
 inline constexpr Named<SdpaKernel> kSdpaKernelNames[] = {{"flash", SdpaKernel::flash},
                                                          {"efficient", SdpaKernel::efficient},
                                                          {"cudnn", SdpaKernel::cudnn},
@@ -33,11 +35,20 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {
-    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft},
-    {"unsloth", LoopKind::unsloth}, {"dpo", LoopKind::dpo},     {"reward", LoopKind::reward},
-    {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},   {"cpo", LoopKind::cpo},
-    {"grpo", LoopKind::grpo},       {"rloo", LoopKind::rloo},   {"gkd", LoopKind::gkd}};
+inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer},
+                                                 {"plain", LoopKind::plain},
+                                                 {"sft", LoopKind::sft},
+                                                 {"unsloth", LoopKind::unsloth},
+                                                 {"dpo", LoopKind::dpo},
+                                                 {"reward", LoopKind::reward},
+                                                 {"kto", LoopKind::kto},
+                                                 {"orpo", LoopKind::orpo},
+                                                 {"cpo", LoopKind::cpo},
+                                                 {"grpo", LoopKind::grpo},
+                                                 {"rloo", LoopKind::rloo},
+                                                 {"gkd", LoopKind::gkd},
+                                                 {"online_dpo", LoopKind::online_dpo},
+                                                 {"prm", LoopKind::prm}};
 inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {{"dapo", GroupLoss::dapo},   {"grpo", GroupLoss::grpo},
@@ -127,6 +138,8 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::grpo: return "GRPOTrainer";
         case LoopKind::rloo: return "RLOOTrainer";
         case LoopKind::gkd: return "GKDTrainer";
+        case LoopKind::online_dpo: return "OnlineDPOTrainer";
+        case LoopKind::prm: return "PRMTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }

@@ -1,5 +1,8 @@
 // Flags of a plan: generation and loss of GRPO and RLOO, and the lengths that trl's arguments allow where none is
 // given.
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "cli/flags/tables.hpp"
@@ -11,7 +14,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kGrpo = "GRPO and RLOO (--loop grpo, rloo)";
+constexpr const char* kGrpo = "GRPO and RLOO (--loop grpo, rloo), and generation of online DPO (--loop online_dpo)";
 
 GrpoPlan& grpo_of(Job& job) { return job.plan.preference.grpo; }
 
@@ -169,8 +172,46 @@ constexpr PlanFlag kGrpoFlags[] = {
 
 std::span<const PlanFlag> grpo_flags() { return kGrpoFlags; }
 
+namespace {
+
+/// What OnlineDPOConfig has of GRPOConfig's arguments.
+bool is_of_online(std::string_view name) {
+    constexpr std::string_view kOnline[] = {"padded", "temperature", "repetition_penalty", "top_k", "top_p", "min_p"};
+    return std::find(std::begin(kOnline), std::end(kOnline), name) != std::end(kOnline);
+}
+
+/// trl 1.16 experimental/online_dpo/online_dpo_config.py: what is left out is trl's own.
+void complete_online(Job& job, const IsGiven& given) {
+    for (const PlanFlag& flag : kGrpoFlags)
+        if (given(flag.name) && !is_of_online(flag.name))
+            throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name), "OnlineDPOTrainer has no such argument",
+                        "leave it out");
+    BatchPlan& batch = job.plan.batch;
+    GrpoPlan& how = grpo_of(job);
+    const GrpoPlan otherwise = plan_of_groups(job.plan.loop.kind);
+    how.num_generations = otherwise.num_generations;
+    how.has_reference = true;
+    how.max_completion_length =
+        given("max_new_tokens") ? job.plan.distillation.max_new_tokens : *otherwise.max_completion_length;
+    if (!given("temperature")) how.has_temperature = otherwise.has_temperature;
+    const std::int64_t completion = batch.sequence_length - batch.pairs.prompt.front();
+    if (!given("prompt")) batch.pairs.prompt = {kGroupPrompt};
+    if (!given("padded")) batch.pairs.padded = true;
+    const std::int64_t prompt = batch.pairs.prompt.front();
+    if (given("completion"))
+        batch.sequence_length = prompt + completion;
+    else if (!given("seq"))
+        batch.sequence_length = prompt + *how.max_completion_length;
+    // A longer completion is asked for by --completion alone.
+    if (!given("max_new_tokens"))
+        how.max_completion_length = std::max(*how.max_completion_length, batch.sequence_length - prompt);
+}
+
+}  // namespace
+
 void complete_grpo(Job& job, const IsGiven& given) {
     const LoopKind kind = job.plan.loop.kind;
+    if (generates_pairs(kind)) return complete_online(job, given);
     if (!generates_rows(kind)) {
         const auto is_of_gkd = [kind](std::string_view name) {
             return kind == LoopKind::gkd && (name == "beta" || name == "temperature" || name == "padded");

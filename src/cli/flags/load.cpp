@@ -39,13 +39,17 @@ constexpr PlanFlag kLoadFlags[] = {
          job.plan.load.text_part = boolean_from(value, where);
      }},
     {"num_labels", "", "N", nullptr, kLoad,
-     "Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]",
+     "Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's; 1: a "
+     "regression [none]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.num_labels = integer_from(value, where);
-         if (job.plan.load.num_labels == 1)
-             throw Error(ErrorKind::unsupported, where, "one label is a regression, which is not supported",
-                         "2 or more");
      }},
+    {"task_type", "", "NAME", nullptr, kLoad,
+     "What --num_labels are of: SEQ_CLS (sequences), or TOKEN_CLS (tokens: AutoModelForTokenClassification) [SEQ_CLS]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.labels_tokens = value_from(value, where, kTaskNames);
+     },
+     1, words_of<kTaskNames>},
     {"async-load", "", "BOOL", "true", kLoad,
      "transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -12,7 +12,8 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo, rloo, gkd)";
+constexpr const char* kPreferences =
+    "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {
@@ -70,6 +71,8 @@ constexpr PlanFlag kPreferenceFlags[] = {
          }
          if (job.plan.loop.kind == LoopKind::rloo)
              throw Error(ErrorKind::invalid, where, "RLOOTrainer has no such argument", "leave it out");
+         if (generates_pairs(job.plan.loop.kind) && value != "sigmoid" && value != "ipo")
+             throw Error(ErrorKind::invalid, where, "online DPO has the losses sigmoid and ipo", "one of them");
          job.plan.preference.loss_types.clear();
          for (const std::string& word : words_from(value, where))
              job.plan.preference.loss_types.push_back(value_from(word, where, kPairLossNames));
@@ -103,7 +106,8 @@ const char* hint_of_flag(std::string_view name, LoopKind loop) {
     if (name == "center_rewards_coefficient") return loop == LoopKind::reward ? nullptr : "add --loop reward";
     if (name == "rejected" && !has_pairs(loop)) return is_preference(loop) ? "leave it out" : "add --loop dpo";
     if (name == "cpo_alpha") return loop == LoopKind::cpo ? nullptr : "add --loop cpo";
-    if (name == "loss_type" && (loop == LoopKind::cpo || loop == LoopKind::grpo)) return nullptr;
+    if (name == "loss_type" && (loop == LoopKind::cpo || loop == LoopKind::grpo || generates_pairs(loop)))
+        return nullptr;
     if (name == "sync_ref_model" && generates_rows(loop)) return nullptr;
     if ((name == "loss_type" || name == "precompute_ref_log_probs" || name == "sync_ref_model") && !has_reference(loop))
         return is_preference(loop) ? "leave it out" : "add --loop dpo";

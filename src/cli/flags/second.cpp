@@ -13,7 +13,8 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kSecond = "A second network (reward models of --loop grpo, rloo; teacher of --loop gkd)";
+constexpr const char* kSecond =
+    "A second network (reward models of --loop grpo, rloo, online_dpo; teacher of --loop gkd)";
 
 SecondNetwork network_from(std::string_view name, const std::string& where) {
     SecondNetwork out;
@@ -66,7 +67,7 @@ constexpr PlanFlag kSecondFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.distillation.lmbda = share_of(value, where);
      }},
-    {"max_new_tokens", "", "N", nullptr, kSecond, "GKD: tokens of what is generated [128]",
+    {"max_new_tokens", "", "N", nullptr, kSecond, "GKD, online DPO: tokens of what is generated [128, online DPO: 64]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.distillation.max_new_tokens = integer_from(value, where);
      }},
@@ -84,10 +85,11 @@ void judge_second_flags(const Job& job, const IsGiven& given) {
     const bool rewards = generates_rows(job.plan.loop.kind), distills = job.plan.loop.kind == LoopKind::gkd;
     for (const PlanFlag& flag : kSecondFlags) {
         const bool gives_rewards = std::string_view(flag.name).starts_with("reward");
-        if (!given(flag.name) || (gives_rewards ? rewards : distills)) continue;
+        const bool generates = std::string_view(flag.name) == "max_new_tokens" && generates_pairs(job.plan.loop.kind);
+        if (!given(flag.name) || (gives_rewards ? rewards : distills || generates)) continue;
         throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name),
-                    gives_rewards ? "only GRPO and RLOO are given rewards" : "only GKD has it",
-                    gives_rewards ? "add --loop grpo or --loop rloo" : "add --loop gkd");
+                    gives_rewards ? "only GRPO, RLOO and online DPO are given rewards" : "only GKD has it",
+                    gives_rewards ? "add --loop grpo, --loop rloo or --loop online_dpo" : "add --loop gkd");
     }
     const bool may_generate_more = job.plan.distillation.lmbda > 0 || job.plan.distillation.seq_kd;
     if (distills && given("padded") && !job.plan.batch.pairs.padded && may_generate_more && !given("prompt"))

@@ -19,6 +19,14 @@ void nll_loss_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kNllLossBackward{"NllLossBackward0", nll_loss_backward};
 
+// Loss.cpp mse_loss_backward: zeros_like(input).
+void mse_loss_backward(Node& node, Grads& in, Grads& out) {
+    (void)in;
+    const Tensor input = node.unpack(0), target = node.unpack(1);
+    out[0] = empty(*node.session, input.sizes(), input.dtype(), Op::mse_loss_backward);
+}
+const NodeType kMseLossBackward{"MseLossBackward0", mse_loss_backward};
+
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
     Session& session = log_probabilities.session();
     Ref<Node> node;
@@ -43,6 +51,28 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
 Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
     const Tensor log_probabilities = log_softmax_in_own_dtype(logits);
     return nll_loss(autocast_to_float32(log_probabilities), target);
+}
+
+// Loss.cpp mse_loss: the mean is allocated as the squares are, then told that it is one number; mse_loss_out: squares
+// of their own, then their mean.
+Tensor mse_loss(const Tensor& given, const Tensor& target) {
+    const Tensor input = autocast_to_float32(given);
+    Session& session = input.session();
+    Ref<Node> node;
+    if (needs_grad(input)) {
+        node = make_node(session, kMseLossBackward);
+        add_edge(*node, input);
+        node->save(input);
+        node->save(target);
+    }
+    Tensor out;
+    {
+        const GradMode no_grad(session, false);
+        out = alias(empty(session, input.sizes(), input.dtype(), Op::mse_loss), {}, {});
+    }
+    const Tensor squares = empty(session, input.sizes(), input.dtype(), Op::mse_loss);
+    if (node) set_history(out, node);
+    return out;
 }
 
 Tensor pad_last(const Tensor& t, Size places) {

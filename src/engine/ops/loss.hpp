@@ -11,6 +11,9 @@ enum class Reduction : std::uint8_t { mean, sum };
 /// the log-softmax.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target);
 
+/// F.mse_loss(input, target) of equal sizes: in float32 under autocast.
+Tensor mse_loss(const Tensor& input, const Tensor& target);
+
 /// F.pad of one place at the end of the last dimension, with a number; no tape.
 Tensor pad_last(const Tensor& t, Size places);
 

@@ -218,12 +218,15 @@ void add_adapters(const Run& run, Network& network) {
     else if (wraps_modules(kind))
         add_other_adapters(run, network, targets);
     train_biases(network, plan.bias);
-    save_modules(run, network);
+    // peft 0.21 peft_model.py: PeftModelForTokenClassification names the head once the adapters are there.
+    const bool saves_late = run.plan.load.labels_tokens;
+    if (!saves_late) save_modules(run, network);
     add_trained_tokens(run, network);
     // PeftModel.__init__, prepare_model_for_gradient_checkpointing: only where checkpointing is already on.
     if (network.checkpointing != Checkpointing::off && !run.plan.load.quantization)
         network.embed.output_requires_grad = true;
     if (run.stack.adapters_of_float16_are_float32()) raise_dtype(network);
+    if (saves_late) save_modules(run, network);
     for (Tensor* t : adapter_tensors(network)) {
         t->set_requires_grad(true);
         label(*t, Category::adapters);

@@ -1,13 +1,15 @@
-// transformers 5.17 modeling_layers.py GenericForSequenceClassification.forward, loss/loss_utils.py
-// ForSequenceClassificationLoss.
+// transformers 5.17 modeling_layers.py GenericForSequenceClassification.forward, GenericForTokenClassification.forward,
+// loss/loss_utils.py ForSequenceClassificationLoss, ForTokenClassification.
 #include "model/causal_lm/classification.hpp"
 
 #include <algorithm>
 #include <string_view>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/loss.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -35,6 +37,12 @@ void refuse_other_dtype(const Run& run, const Tensor& hidden, const Tensor& weig
         "bf16 mixed precision, or weights in bfloat16");
 }
 
+Tensor scored_by_head(const Run& run, const Network& network, const Tensor& hidden) {
+    refuse_other_dtype(run, hidden, network.head.weight);
+    const Scoped<engine::Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("score")});
+    return forward(network.head, hidden);
+}
+
 /// (token_indices * non_pad_mask).argmax(-1).
 void find_last_tokens(const Tensor& input_ids, PooledScores& out) {
     Session& session = input_ids.session();
@@ -56,19 +64,42 @@ PooledScores pooled_scores(const Run& run, const Network& network, const Batch& 
                            const Place& place) {
     PooledScores out;
     out.hidden = last_hidden_state(run, network, batch, cache, place);
-    refuse_other_dtype(run, out.hidden, network.head.weight);
-    {
-        const Scoped<engine::Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("score")});
-        out.all = forward(network.head, out.hidden);
-    }
+    out.all = scored_by_head(run, network, out.hidden);
     find_last_tokens(batch.input_ids, out);
     out.pooled = index_pairs(out.all, arange(run.session, batch.input_ids.size(0)), out.places);
     return out;
 }
 
+namespace {
+
+/// GenericForTokenClassification.forward: the hidden states live as long as what is dropped of them.
+Output classified_tokens(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    const Tensor hidden = last_hidden_state(run, network, batch, {}, place);
+    const Tensor kept = dropout(hidden, run.spec.classifier_dropout);
+    const Tensor logits = scored_by_head(run, network, kept);
+    const Tensor flat = to(view(logits, {-1, logits.size(-1)}), DType::float32);
+    return {cross_entropy(flat, view(batch.labels, {-1})), logits, {}};
+}
+
+/// ForSequenceClassificationLoss.
+Tensor loss_of_rows(const Run& run, const Tensor& pooled, const Tensor& labels) {
+    if (run.plan.load.num_labels > 1) return cross_entropy(view(pooled, {-1, pooled.size(-1)}), view(labels, {-1}));
+    if (!mixed_dtype(run.plan.training) && pooled.dtype() != DType::float32)
+        throw Error(ErrorKind::invalid, "load.num_labels",
+                    fmt::format("torch stops in the first backward pass: the labels of a regression are float32, the "
+                                "scores {} (Found dtype Float but expected {})",
+                                name_of(pooled.dtype()), pooled.dtype() == DType::bfloat16 ? "BFloat16" : "Half"),
+                    "bf16 mixed precision");
+    const auto squeezed = [](const Tensor& t) { return view(t, t.numel() == 1 ? Dims{} : Dims{t.numel()}); };
+    return mse_loss(squeezed(pooled), squeezed(labels));
+}
+
+}  // namespace
+
 Output classified(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    if (run.plan.load.labels_tokens) return classified_tokens(run, network, batch, place);
     PooledScores scores = pooled_scores(run, network, batch, place);
-    const Tensor loss = cross_entropy(view(scores.pooled, {-1, scores.pooled.size(-1)}), view(batch.labels, {-1}));
+    const Tensor loss = loss_of_rows(run, scores.pooled, batch.labels);
     for (Tensor* t : {&scores.hidden, &scores.all, &scores.mask, &scores.indices, &scores.places}) t->reset();
     return {loss, scores.pooled, {}};
 }
@@ -77,14 +108,15 @@ bool classifies_rows(const Run& run) { return run.plan.load.num_labels > 0; }
 
 TrainPlan plan_of_classifier(const TrainPlan& plan) {
     TrainPlan out = plan;
-    // peft 0.21 peft_model.py PeftModelForSequenceClassification.__init__.
+    // peft 0.21 peft_model.py PeftModelForSequenceClassification.__init__, PeftModelForTokenClassification.__init__.
     if (out.peft) out.peft->modules_to_save.push_back("score");
     return out;
 }
 
-ModelSpec spec_of_classifier(const ModelSpec& spec, std::int64_t num_labels) {
+ModelSpec spec_of_classifier(const ModelSpec& spec, const LoadPlan& load) {
     ModelSpec out = spec;
-    out.num_labels = num_labels;
+    out.num_labels = load.num_labels;
+    out.labels_tokens = load.labels_tokens;
     out.tie_word_embeddings = false;
     return out;
 }
@@ -95,6 +127,40 @@ bool has_no_classifier(const ModelSpec& spec) {
     return std::find(std::begin(kNotClassified), std::end(kNotClassified), spec.model_type) != std::end(kNotClassified);
 }
 
+void refuse_token_classes(const Run& run, std::vector<Problem>& problems) {
+    // The families whose class of models/auto/modeling_auto.py MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES is
+    // GenericForTokenClassification.
+    constexpr std::string_view kGeneric[] = {"arcee", "gemma", "gemma2", "glm4",     "llama",   "mistral",   "nemotron",
+                                             "phi3",  "qwen2", "qwen3",  "seed_oss", "smollm3", "starcoder2"};
+    const TrainPlan& plan = run.plan;
+    if (std::find(std::begin(kGeneric), std::end(kGeneric), run.spec.model_type) == std::end(kGeneric))
+        problems.push_back({"load.task_type",
+                            fmt::format("classification of tokens by {} is not supported, or transformers has no class "
+                                        "of it",
+                                        run.spec.model_type),
+                            "llama, qwen2, qwen3, mistral, gemma, ..."});
+    if (plan.peft && !plan.peft->modules_to_save.empty())
+        problems.push_back({"peft.modules_to_save",
+                            "other modules beside the head are not supported with the task TOKEN_CLS",
+                            "leave it out: peft saves the head by itself"});
+    const auto* pattern = plan.peft ? std::get_if<std::string>(&plan.peft->target_modules) : nullptr;
+    if (pattern && *pattern == "all-linear")
+        throw Error(ErrorKind::invalid, "peft.target_modules",
+                    "peft stops: with the task TOKEN_CLS all-linear takes the head in too, which is saved whole "
+                    "(modules_to_save cannot be applied to modules of type <class 'peft.tuners.lora.layer.Linear'>)",
+                    "name the layers");
+    // transformers 5.17 quantizers/base.py get_keys_to_not_convert: the last parameter is the head's bias, so that its
+    // weight is not left out, of which the checkpoint has none.
+    const auto& packed = plan.load.quantization;
+    if (!packed) return;
+    const auto& skipped = packed->skip_modules;
+    if (!packed->skip_modules_given || std::find(skipped.begin(), skipped.end(), "score") == skipped.end())
+        throw Error(ErrorKind::invalid, "load.quantization_config.llm_int8_skip_modules",
+                    "bitsandbytes stops in the first forward pass: transformers takes the head for one of the layers "
+                    "that are quantized, and it has no weight that could be",
+                    "[\"score\"]");
+}
+
 void refuse_in_classification(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
@@ -102,7 +168,9 @@ void refuse_in_classification(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     if (plan.loop.kind != LoopKind::trainer)
         refuse("load.num_labels", "classification of sequences in this loop is not supported", "loop.kind trainer");
-    if (has_no_classifier(run.spec))
+    if (plan.load.labels_tokens)
+        refuse_token_classes(run, problems);
+    else if (has_no_classifier(run.spec))
         refuse("load.num_labels",
                fmt::format("transformers has no class of {} that classifies sequences", run.spec.model_type),
                "another model");

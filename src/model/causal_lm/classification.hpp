@@ -1,4 +1,4 @@
-// Networks that classify sequences: AutoModelForSequenceClassification.
+// Networks that classify: AutoModelForSequenceClassification, AutoModelForTokenClassification.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ PooledScores pooled_scores(const Run& run, const Network& network, const Batch& 
 PooledScores pooled_scores(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                            const Place& place);
 
-/// The same with the loss of labels -- [B].
+/// The same with the loss of labels -- [B]; where tokens are classified of all scores and of labels -- [B, S].
 Output classified(const Run& run, const Network& network, const Batch& batch, const Place& place);
 
 /// Whether Trainer trains such a network: load.num_labels.
@@ -33,10 +33,13 @@ bool classifies_rows(const Run& run);
 
 /// What peft and transformers make of the plan and of the network then.
 TrainPlan plan_of_classifier(const TrainPlan& plan);
-ModelSpec spec_of_classifier(const ModelSpec& spec, std::int64_t num_labels);
+ModelSpec spec_of_classifier(const ModelSpec& spec, const LoadPlan& load);
 
 /// Families without a class that classifies sequences.
 bool has_no_classifier(const ModelSpec& spec);
+
+/// What classification of tokens was not compared with, and what the libraries stop at.
+void refuse_token_classes(const Run& run, std::vector<Problem>& problems);
 
 /// What it was not compared with.
 void refuse_in_classification(const Run& run, std::vector<Problem>& problems);

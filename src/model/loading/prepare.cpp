@@ -112,6 +112,13 @@ void cast_to_bf16_by_trl(const Run& run, Network& network) {
     if (whole && network.embed.scale.defined()) cast_in_place(network.embed.scale, DType::bfloat16);
 }
 
+// trl 1.16 experimental/utils.py prepare_peft_model: whatever is float32.
+void cast_float32_by_trl(const Run& run, Network& network) {
+    const GradMode no_grad(run.session, false);
+    for (const NamedParameter& p : named_parameters(network))
+        if (p.tensor->dtype() == DType::float32) cast_in_place(*p.tensor, DType::bfloat16);
+}
+
 // trl 1.16 trainer/sft_trainer.py: DoRA's magnitudes stay in float32.
 void prepare_adapted_by_trl(const Run& run, Network& network) {
     if (!run.plan.peft) return;

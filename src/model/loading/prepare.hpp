@@ -22,6 +22,8 @@ void prepare_upcast(const Run& run, Network& network, UpcastParts parts);
 
 /// trl's peft_module_casting_to_bf16.
 void cast_to_bf16_by_trl(const Run& run, Network& network);
+/// The same of trl's experiments.
+void cast_float32_by_trl(const Run& run, Network& network);
 
 /// trl 1.x SFTTrainer.__init__ with a model that has adapters: hooks for checkpointing, the cast of adapters on a
 /// quantized model.

@@ -22,8 +22,10 @@ Batch fetch_batch(const Run& run, Size length) {
         return out;
     };
     batch.input_ids = moved();
-    if (run.plan.load.num_labels > 0) {
-        batch.labels = to_device(host_tensor(run.session, {run.sizes.batch}, DType::int64));
+    if (run.plan.load.num_labels > 0 && !run.plan.load.labels_tokens) {
+        // A single label is a number.
+        const DType dtype = run.plan.load.num_labels == 1 ? DType::float32 : DType::int64;
+        batch.labels = to_device(host_tensor(run.session, {run.sizes.batch}, dtype));
         run.session.streams.host_waits(0);
     } else if (plan.labels != Labels::absent) {
         batch.labels = moved();

@@ -26,7 +26,9 @@
 #include "model/preferences/grpo/sequence_loss.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/loss.hpp"
+#include "model/preferences/online/loss.hpp"
 #include "model/preferences/precompute.hpp"
+#include "model/preferences/process_reward/rows.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/second/second_network.hpp"
 #include "model/step/dtensor_gradients.hpp"
@@ -69,6 +71,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
         return unsloth_loss(trainer.run, trainer.network, batch, items, place);
     }
     const Output outputs = wrapped_forward(trainer, batch, items, place);
+    if (rewards_steps(trainer.run.plan)) begin_loss(trainer.run, place);  // a trainer of trl's has the window
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
     return loss;
@@ -85,7 +88,7 @@ bool distills(const TrainPlan& plan) { return plan.loop.kind == LoopKind::gkd; }
 bool repeats_batches(const Run& run) {
     const bool factory_kto = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::kto;
     return run.session.repeats && !run.plan.distributed && !run.unsloth && !empties_cache(run.plan) && !factory_kto &&
-           !run.plan.training.cut_cross_entropy && !distills(run.plan);
+           !run.plan.training.cut_cross_entropy && !distills(run.plan) && !generates_pairs(run.plan.loop.kind);
 }
 
 /// training_step of a loss for which no items were counted.
@@ -125,10 +128,23 @@ Tensor distillation_step(Trainer& trainer, Batch& batch, const Tensor& items, co
     return detach(loss);
 }
 
+/// OnlineDPOTrainer.training_step, which divides what it gives back, not the loss.
+Tensor online_step(Trainer& trainer, const Place& place) {
+    Tensor out;
+    online_dpo_step(trainer.run, trainer.network, trainer.reference, place, [&](const Tensor& loss) {
+        empty_cache_by_steps(trainer, place);
+        accelerator_backward(trainer, loss, place);
+        out = div(detach(loss), 1);
+    });
+    return out;
+}
+
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::gkd) return distillation_step(trainer, batch, items, place);
+    if (generates_pairs(trainer.run.plan.loop.kind)) return online_step(trainer, place);
     if (generates_rows(trainer.run.plan.loop.kind)) return group_step(trainer, place);
-    if (is_preference(trainer.run.plan.loop.kind)) return preference_step(trainer, batch, place);
+    if (is_preference(trainer.run.plan.loop.kind) && !rewards_steps(trainer.run.plan))
+        return preference_step(trainer, batch, place);
     const CutBatch cut(trainer.run, batch);
     const Tensor loss = compute_loss(trainer, batch, items, place);
     empty_cache_by_steps(trainer, place);
@@ -264,7 +280,8 @@ Batch next_batch(const Run& run) {
 }
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
-    if (is_preference(run.plan.loop.kind) && !distills(run.plan)) return {};  // their batches have no labels
+    if (is_preference(run.plan.loop.kind) && !distills(run.plan) && !rewards_steps(run.plan))
+        return {};  // their batches have no labels
     if (run.unsloth) return count_packed(run, batches);
     if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
     if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
@@ -324,7 +341,7 @@ void run_trainer(const Run& run, Network& network) {
         if (network.value_head.has_bias) move_value_head(run, network);
         // Its gradient_checkpointing_enable leaves the embedding as it is; peft's hook is not for packed weights.
         if (factory && run.plan.load.quantization) network.embed.output_requires_grad = false;
-        if (!is_contrast(run.plan.loop.kind) && !factory)
+        if (!prepares_by_itself(run.plan.loop.kind) && !factory)
             prepare_adapted_by_trl(run, network);
         else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&
                  !(factory && run.plan.load.quantization))

@@ -6,6 +6,7 @@
 
 #include "model/loading/load.hpp"
 #include "model/parallel/zero/zero.hpp"
+#include "model/preferences/online/copied.hpp"
 
 namespace vramfit::model {
 
@@ -41,12 +42,21 @@ Reference load_reference(const Run& run, Network& policy) {
     return out;
 }
 
+/// Of online DPO, before Trainer has written use_cache.
+Reference copy_reference(const Run& run, Network& policy) {
+    Reference out;
+    out.plan = std::make_unique<TrainPlan>(run.plan);
+    out.network = copied_network(policy);
+    return out;
+}
+
 }  // namespace
 
 Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
-    Reference reference = load_reference(run, policy);
+    Reference reference =
+        generates_pairs(run.plan.loop.kind) ? copy_reference(run, policy) : load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
     if (!run.plan.distributed) return reference;
     const Run asked = run.with(*reference.plan);
@@ -65,6 +75,9 @@ TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     plan.load.attention = reference.plan->load.attention;
     if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks() && !by_llama_factory(run.plan))
         plan.training.use_cache = run.spec.use_cache;
+    // _enable_gradient_checkpointing writes it before the copy is made.
+    if (generates_pairs(run.plan.loop.kind))
+        plan.training.use_cache = run.spec.use_cache && !run.plan.training.gradient_checkpointing;
     return plan;
 }
 

@@ -143,17 +143,49 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
     const GrpoPlan& grpo = plan.preference.grpo;
-    if (!grpo.vllm_share && grpo.top_k > kMostSortedInPlace)
-        refuse(
-            "training.top_k",
-            fmt::format("more than {} tokens, whose order takes another sort, are not supported", kMostSortedInPlace),
-            "fewer");
+    if (!grpo.vllm_share && grpo.top_k > engine::kMostSortedInPlace)
+        refuse("training.top_k",
+               fmt::format("more than {} tokens, whose order takes another sort, are not supported",
+                           engine::kMostSortedInPlace),
+               "fewer");
     if (grpo.has_top_p &&
         plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps) ==
             1)
         refuse("training.top_p", "a generation of one row, whose sums take another scan, is not supported", "two rows");
     if (grpo.vllm_share) refuse_beside_vllm(run, refuse);
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
+}
+
+/// What OnlineDPOTrainer was not compared with.
+template <class Refuse>
+void refuse_in_online(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (plan.load.attention == AttentionImplementation::flash_attention_2)
+        refuse("load.attn_implementation", "online DPO with the package flash_attn is not supported", "sdpa");
+    if (plan.evaluation) refuse("training.eval_strategy", "evaluation in online DPO is not supported", "leave it out");
+    if (run.spec.mixture) refuse("model", "mixtures of experts in online DPO are not supported", "a dense model");
+}
+
+/// What PRMTrainer was not compared with; trl has it no more from 1.10 on.
+template <class Refuse>
+void refuse_in_process_rewards(const Run& run, const Refuse& refuse, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (run.stack.trl >= Version{1, 10, 0})
+        refuse("loop.kind", fmt::format("trl {} has no trainer of process reward models", text_of(run.stack.trl)),
+               "--stack axolotl-0.19 (trl 1.9), or --loop trainer with --task_type TOKEN_CLS --num_labels 2");
+    if (plan.evaluation)
+        refuse("training.eval_strategy", "evaluation of process reward models is not supported", "leave it out");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels in a process reward model are not supported",
+               "leave it out");
+    if (run.spec.mixture || run.spec.recording)
+        refuse("model", "a process reward model of this network is not supported", "a dense model of a family");
+    if (plan.peft && plan.peft->kind != AdapterKind::lora)
+        refuse("peft.peft_type", "process reward models with other adapters than LoRA are not supported", "LORA");
+    if (plan.peft && !plan.trl_makes_adapters)
+        refuse("trl.peft_config", "a process reward model that has adapters already is not supported",
+               "give the trainer a peft_config");
+    refuse_token_classes(run, problems);
 }
 
 /// Of GKD what the student or the teacher cannot generate.
@@ -239,6 +271,8 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
     if (generates_rows(plan.loop.kind)) refuse_in_groups(run, refuse);
+    if (generates_pairs(plan.loop.kind)) return refuse_in_online(run, refuse);
+    if (plan.loop.kind == LoopKind::prm) return refuse_in_process_rewards(run, refuse, problems);
     if (plan.loop.kind == LoopKind::gkd) return refuse_generation_in_distillation(run, refuse);
     if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);
     if (has_score(plan)) return refuse_in_rewards(run, refuse);

@@ -7,6 +7,7 @@
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/contrast_rows.hpp"
 #include "model/preferences/llama_factory/rows.hpp"
+#include "model/preferences/process_reward/rows.hpp"
 #include "model/preferences/unpaired.hpp"
 
 namespace vramfit::model {
@@ -74,6 +75,8 @@ TrainPlan plan_of_preferences(const TrainPlan& plan) {
     if (out.peft && disables_dropout(plan)) out.peft->lora_dropout = 0;
     if (is_contrast(plan.loop.kind) && !by_llama_factory(plan)) prepare_contrast(out);
     if (plan.loop.kind == LoopKind::gkd) prepare_distillation(out);
+    if (generates_pairs(plan.loop.kind) || rewards_steps(plan)) prepare_contrast(out);
+    if (rewards_steps(plan)) prepare_process_reward(out);
     return out;
 }
 
@@ -84,7 +87,13 @@ ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan) {
         out.num_labels = 1;  // trl 1.16 trainer/reward_trainer.py RewardTrainer.__init__
         out.tie_word_embeddings = false;
     }
+    if (rewards_steps(plan)) {
+        out.num_labels = 2;
+        out.labels_tokens = true;
+        out.tie_word_embeddings = false;
+    }
     if (!disables_dropout(plan)) return out;
+    out.classifier_dropout = 0;
     if (spec.model_type == "gpt2") out.attention_dropout = 0;
     const bool by_number = spec.model_type == "starcoder2" || spec.model_type == "seed_oss";
     if (!by_number) out.residual_dropout = out.embedding_dropout = 0;
@@ -110,6 +119,7 @@ Batch fetch_preferences(const Run& run, bool references) {
     const LoopKind kind = run.plan.loop.kind;
     if (by_llama_factory(run.plan)) return fetch_by_llama_factory(run);
     if (kind == LoopKind::kto) return fetch_unpaired(run, references);
+    if (rewards_steps(run.plan)) return fetch_steps(run);
     if (is_contrast(kind)) return fetch_apart(run);
     const Dims rows{run.sizes.batch, run.sizes.length};
     Batch batch;

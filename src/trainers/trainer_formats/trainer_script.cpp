@@ -10,7 +10,7 @@ namespace vramfit::trainers {
 
 namespace {
 
-/// Ahead of what scripts share: of networks that classify sequences.
+/// Ahead of what scripts share: of networks that classify sequences or tokens.
 constexpr KeyRow kClassifierKeys[] = {
     {"from_pretrained.num_labels", KeyUse::used, "load.num_labels"},
     {"from_pretrained.id2label", KeyUse::harmless},
@@ -22,18 +22,20 @@ constexpr KeyRow kClassifierKeys[] = {
 const std::span<const KeyRow> kTrainerTables[] = {kClassifierKeys, kScriptKeys,        kScriptHarmless,
                                                   kFsdpArguments,  kTrainingArguments, kHarmlessArguments};
 
-/// AutoModelForSequenceClassification; without num_labels a checkpoint's configuration has two.
+/// AutoModelForSequenceClassification or AutoModelForTokenClassification; without num_labels a checkpoint's
+/// configuration has two.
 void read_labels(Reader& reader, Draft& draft) {
     const std::string key = "from_pretrained.num_labels";
     const auto labels = reader.integer(key, {.low = 1});
-    if (!reader.text("loader").value_or("").ends_with("ForSequenceClassification")) {
+    const std::string loader = reader.text("loader").value_or("");
+    const bool tokens = loader.ends_with("ForTokenClassification");
+    if (!tokens && !loader.ends_with("ForSequenceClassification")) {
         if (labels) reader.refuse(key, "another task needs another head", "take it out");
         return;
     }
     if (!labels && reader.has("from_pretrained.id2label"))
         return reader.refuse(key, "how many labels there are is not read from id2label", "num_labels=N beside it");
-    if (labels == 1)
-        return reader.refuse(key, "one label is a regression, which is not predicted", "num_labels=2 or more");
+    draft.job.plan.load.labels_tokens = tokens;
     draft.job.plan.load.num_labels = labels.value_or(2);
 }
 

@@ -54,12 +54,35 @@ TEST_CASE("peft trains a copy of a classifier's head") {
     CHECK(program_of(job).trainable_parameters == 2 * 2 * 4 * 128 + 128 * 3);
 }
 
+TEST_CASE("tokens that are classified have a head with a bias, and scores of all tokens in float32") {
+    const auto tokens = [](const std::string& more = "", const std::string& type = "llama") {
+        return classifier_job(more, R"(3, "task_type": "TOKEN_CLS")", type);
+    };
+    const Program program = program_of(tokens()), rows = program_of(classifier_job());
+    CHECK(program.total_parameters - rows.total_parameters == 3);
+    CHECK(read_job(to_json_text(tokens()), "job.json", {}).plan == tokens().plan);
+    const Job adapted = tokens(R"(, "peft": {"r": 4, "target_modules": ["q_proj"]})");
+    CHECK(program_of(adapted).trainable_parameters == 2 * 2 * 4 * 128 + 128 * 3 + 3);
+    CHECK(refused_classifier(tokens("", "gpt_neox")) == "load.task_type");
+    CHECK_THROWS_AS(program_of(tokens(R"(, "peft": {"r": 4, "target_modules": "all-linear"})")), Error);
+}
+
+TEST_CASE("the numbers of a regression are float32") {
+    CHECK(refused_classifier(classifier_job("", "1")).empty());
+    CHECK(program_of(classifier_job("", "1")).total_parameters + 2 * 128 ==
+          program_of(classifier_job()).total_parameters);
+    Job job = classifier_job("", "1");
+    job.plan.load.dtype = DType::bfloat16;
+    CHECK_THROWS_AS(program_of(job), Error);
+    job.plan.training.bf16 = true;
+    CHECK_NOTHROW(program_of(job));
+}
+
 TEST_CASE("what classifiers were not compared with is refused") {
     CHECK(refused_classifier(classifier_job()).empty());
     CHECK(refused_classifier(classifier_job(R"(, "loop": {"kind": "plain"})")) == "load.num_labels");
     CHECK(refused_classifier(classifier_job(R"(, "loop": {"kind": "sft"})")) == "load.num_labels");
     CHECK(refused_classifier(classifier_job(R"(, "distributed": {"kind": "ddp", "world_size": 2})")) == "distributed");
     CHECK(refused_classifier(classifier_job("", "3", "granite")) == "load.num_labels");
-    CHECK_THROWS_AS(classifier_job("", "1"), Error);
     CHECK_THROWS_AS(classifier_job("", "0"), Error);
 }

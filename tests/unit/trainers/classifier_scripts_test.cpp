@@ -43,14 +43,13 @@ TEST_CASE("a script's classifier has the labels that it asks for, or two") {
     CHECK(labels_or_stop(classifier_script("")) == "2");
     CHECK(labels_or_stop(classifier_script(", num_labels=3, id2label=names, label2id=ids")) == "3");
     CHECK(labels_or_stop(classifier_script("", "", "AutoModelForCausalLM")) == "0");
-    CHECK(labels_or_stop(classifier_script(", num_labels=1")) == "refused from_pretrained.num_labels");
+    CHECK(labels_or_stop(classifier_script(", num_labels=1")) == "1");
     CHECK(labels_or_stop(classifier_script(", id2label=names")) == "refused from_pretrained.num_labels");
     CHECK(labels_or_stop(classifier_script(", num_labels=3, problem_type='multi_label_classification'")) ==
           "refused from_pretrained.problem_type");
     CHECK(labels_or_stop(classifier_script(", num_labels=3", "", "AutoModelForCausalLM")) ==
           "refused from_pretrained.num_labels");
-    CHECK(labels_or_stop(classifier_script(", num_labels=3", "", "AutoModelForTokenClassification")) ==
-          "refused from_pretrained.num_labels");
+    CHECK(labels_or_stop(classifier_script(", num_labels=3", "", "AutoModelForTokenClassification")) == "3");
 }
 
 TEST_CASE("adapters of a classifier are told that it classifies") {

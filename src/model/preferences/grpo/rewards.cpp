@@ -84,15 +84,31 @@ Tensor nanstd_over(const Tensor& t, std::uint32_t dims) {
     return sqrt(variance);
 }
 
-Tensor calculate_rewards(const Run& run, const Size& rows) {
-    Session& session = run.session;
-    Tensor per_func = empty(session, {rows, reward_sources(run.plan)}, DType::float32, Op::zeros);
-    Batch inputs;  // of the last reward model
+namespace {
+
+/// What each model and function says: [G, how many there are]. `inputs` is held of the last reward model.
+Tensor rewards_by_source(const Run& run, const Size& rows, Batch& inputs) {
+    Tensor per_func = empty(run.session, {rows, reward_sources(run.plan)}, DType::float32, Op::zeros);
     if (run.evaluated_networks)
         for (std::size_t i = 0; i < run.evaluated_networks->reward_models.size(); ++i)
             give_rewards(run, rows, i, inputs);
     for (std::int64_t i = 0; i < run.plan.preference.grpo.reward_functions; ++i)
         const Tensor of_function = moved(run, {rows}, DType::float32);
+    return per_func;
+}
+
+}  // namespace
+
+Tensor summed_rewards(const Run& run, const Size& rows) {
+    Batch inputs;
+    const Tensor per_func = rewards_by_source(run, rows, inputs);
+    return weighted(run, per_func);
+}
+
+Tensor calculate_rewards(const Run& run, const Size& rows) {
+    Session& session = run.session;
+    Batch inputs;  // of the last reward model
+    Tensor per_func = rewards_by_source(run, rows, inputs);
     {
         Tensor none = has_none(per_func);
         const Tensor any = any_of(none, 1);

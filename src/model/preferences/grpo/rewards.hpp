@@ -23,6 +23,9 @@ struct Rewards {
 /// _calculate_rewards of reward models and functions on the host: [G, how many there are].
 Tensor calculate_rewards(const Run& run, const Size& rows);
 
+/// _calculate_rewards_from_functions of online DPO: [G].
+Tensor summed_rewards(const Run& run, const Size& rows);
+
 /// The rewards of all functions, added up.
 Rewards rewards_of(const Run& run, Tensor rewards_per_func);
 

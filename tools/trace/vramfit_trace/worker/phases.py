@@ -49,8 +49,9 @@ def marked(function: Callable[..., Any], enter: Callable[..., Any]) -> Callable[
 
 
 def mark_building(cls: Any, recorder: Recorder) -> None:
-    """Windows inside of `trainer`; what a trainer is made from calls functions of its own module."""
+    """Windows inside of `trainer`; what a trainer is made from calls functions of its own module, or of the one that prepares models."""
     modules = [sys.modules[name] for name in dict.fromkeys(base.__module__ for base in cls.__mro__) if name.startswith("trl.")]
+    modules += [sys.modules[module.prepare_peft_model.__module__] for module in modules if hasattr(module, "prepare_peft_model")]  # of trl.experimental
 
     @contextlib.contextmanager
     def window(name: str, *_: Any) -> Any:

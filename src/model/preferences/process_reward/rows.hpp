@@ -1,0 +1,17 @@
+// Process reward models: networks that say of each token whether its step is right.
+#pragma once
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// Whether trl's PRMTrainer trains it, which is Trainer with rows, adapters and dropout of its own.
+bool rewards_steps(const TrainPlan& plan);
+
+/// What it and AutoModelForTokenClassification make of the plan.
+void prepare_process_reward(TrainPlan& plan);
+
+/// A batch of DataCollatorForTokenClassification.
+Batch fetch_steps(const Run& run);
+
+}  // namespace vramfit::model
