@@ -59,6 +59,8 @@ bool prepare(const Run& run, Network& network) {
     run.session.recorder.begin({PhaseKind::prepare});
     if (plan.load.upcast)
         prepare_upcast(run, network, *plan.load.upcast);
+    else if (plan.loop.kind == LoopKind::online_dpo || plan.loop.kind == LoopKind::prm)
+        prepare_for_kbit_training_by_trl(run, network, *plan.prepare_kbit);
     else
         prepare_for_kbit_training(run, network, *plan.prepare_kbit);
     return true;

@@ -35,7 +35,8 @@ Seen compare_outcomes(const std::string& file) {
         if (said.verdict == Verdict::fits) CHECK_FALSE(out_of_memory);
         if (said.verdict == Verdict::too_large) CHECK(out_of_memory);
     }
-    CHECK(seen.alike + 1 >= seen.runs);  // of one blocks lie otherwise, and cached memory is given back once more
+    // Of one in twenty blocks lie otherwise, and cached memory is given back once more or less.
+    CHECK(seen.alike + (seen.runs + 12) / 20 >= seen.runs);
     CHECK(seen.ended < seen.runs);
     CHECK(seen.uneven);
     CHECK(seen.in_16_bits);
@@ -46,7 +47,7 @@ Seen compare_outcomes(const std::string& file) {
 
 TEST_CASE("Unsloth near a card's limit: no run that is said to fit runs out of memory, none that is not ends") {
     const Seen seen = compare_outcomes("/unsloth_limits.jsonl");
-    CHECK(seen.runs >= 20);
+    CHECK(seen.runs >= 30);
     CHECK(seen.ended >= 10);
 }
 

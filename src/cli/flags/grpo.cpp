@@ -14,7 +14,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kGrpo = "GRPO and RLOO (--loop grpo, rloo), and generation of online DPO (--loop online_dpo)";
+constexpr const char* kGrpo = "GRPO, RLOO and the generation of online DPO (--loop grpo, rloo, online_dpo)";
 
 GrpoPlan& grpo_of(Job& job) { return job.plan.preference.grpo; }
 

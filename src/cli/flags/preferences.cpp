@@ -12,8 +12,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences =
-    "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm)";
+constexpr const char* kPreferences = "Preferences, rewards, distillation (--loop dpo, kto, reward, grpo, gkd, ...)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {

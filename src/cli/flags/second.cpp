@@ -13,8 +13,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kSecond =
-    "A second network (reward models of --loop grpo, rloo, online_dpo; teacher of --loop gkd)";
+constexpr const char* kSecond = "A second network (reward models of grpo, rloo, online_dpo; teacher of gkd)";
 
 SecondNetwork network_from(std::string_view name, const std::string& where) {
     SecondNetwork out;

@@ -53,6 +53,13 @@ void prepare_for_kbit_training(const Run& run, Network& network, const PreparePl
     enable_checkpointing(run, network, reentrant);
 }
 
+void prepare_for_kbit_training_by_trl(const Run& run, Network& network, const PreparePlan& plan) {
+    for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
+    if (!run.plan.load.quantization || !plan.use_gradient_checkpointing) return;
+    require_input_grads(network);
+    enable_checkpointing(run, network, plan.use_reentrant.value_or(true));
+}
+
 namespace {
 
 /// axolotl 0.18 loaders/model.py _convert_embedding_modules_dtype, with loaders/utils.py get_linear_embedding_layers.

@@ -16,6 +16,9 @@ void require_input_grads(Network& network);
 /// peft.prepare_model_for_kbit_training.
 void prepare_for_kbit_training(const Run& run, Network& network, const PreparePlan& plan);
 
+/// The same of trl's experiments (1.9 and 1.16 experimental/utils.py): nothing is cast.
+void prepare_for_kbit_training_by_trl(const Run& run, Network& network, const PreparePlan& plan);
+
 /// axolotl's loading: norms, routers and perhaps embedding and head in float32, prepare_for_kbit_training if the plan
 /// has it, and all but the routers in the dtype of loading again.
 void prepare_upcast(const Run& run, Network& network, UpcastParts parts);

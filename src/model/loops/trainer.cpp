@@ -329,12 +329,7 @@ void run_trainer(const Run& run, Network& network) {
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
-    if (run.unsloth) {
-        // models/rl.py _unsloth_rank_first, around the cut of rows that are put together.
-        const bool cuts = run.plan.unsloth.padding_free && !run.plan.unsloth.packing;
-        if (run.plan.distributed && cuts) barrier(session, held_by_group);
-        prepare_unsloth_trainer(run, network);
-    }
+    if (run.unsloth) prepare_unsloth_trainer(run, network, held_by_group);
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
         const bool factory = by_llama_factory(run.plan);

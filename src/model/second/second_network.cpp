@@ -33,8 +33,9 @@ TrainPlan plan_of(const TrainPlan& policy, const SecondNetwork& asked) {
 
 EvaluatedNetwork described(const Run& run, const SecondNetwork& asked, bool gives_rewards) {
     EvaluatedNetwork out;
-    out.spec =
-        std::make_unique<ModelSpec>(gives_rewards ? spec_of_classifier(asked.model, {.num_labels = 1}) : asked.model);
+    LoadPlan one_label;
+    one_label.num_labels = 1;
+    out.spec = std::make_unique<ModelSpec>(gives_rewards ? spec_of_classifier(asked.model, one_label) : asked.model);
     out.plan = std::make_unique<TrainPlan>(plan_of(run.plan, asked));
     return out;
 }

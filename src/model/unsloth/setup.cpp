@@ -5,6 +5,7 @@
 #include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "model/parallel/collectives.hpp"
 #include "model/unsloth/rotary.hpp"
 
 namespace vramfit::model {
@@ -74,8 +75,11 @@ void end_training(const Run& run) {
     if (run.unsloth->staging.first.defined()) run.session.recorder.empty_cache();
 }
 
-void prepare_unsloth_trainer(const Run& run, const Network& network) {
+void prepare_unsloth_trainer(const Run& run, const Network& network, Tensor& held_by_group) {
     const GradMode no_grad(run.session, false);
+    // models/rl.py _unsloth_rank_first, around the cut of rows that are put together.
+    const bool cuts = run.plan.unsloth.padding_free && !run.plan.unsloth.packing;
+    if (run.plan.distributed && cuts) barrier(run.session, held_by_group);
     look_for_untrained_tokens(run, network);
     if (!is_gemma(run))
         run.unsloth->frequencies = empty(run.session, {run.spec.head_dim / 2}, DType::float32, Op::to_copy);

@@ -17,8 +17,8 @@ void end_load(const Run& run, Network& network);
 /// Behind get_peft_model.
 void end_adapters(const Run& run, Network& network);
 
-/// While the trainer is built.
-void prepare_unsloth_trainer(const Run& run, const Network& network);
+/// While the trainer is built. The group of several processes keeps the tensor of a barrier.
+void prepare_unsloth_trainer(const Run& run, const Network& network, Tensor& held_by_group);
 
 /// Behind the last step: buffers of offloaded inputs begin anew.
 void end_training(const Run& run);

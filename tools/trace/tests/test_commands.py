@@ -120,7 +120,7 @@ class Jobs(unittest.TestCase):
         self.assertNotIn("unsloth", complete({"model": MODEL}))
         for wrong in ({"peft": None}, {"unsloth": {"full_finetuning": True}}, {"unsloth": {"load_in_4_bit": True}}, {"batch": {"lengths": []}},
                       {"batch": {"lengths": [1]}}, {"batch": {"attention_mask": "absent"}}, {"load": {"dtype": "float32"}}, {"prepare_kbit": {}},
-                      {"distributed": {"kind": "ddp"}}):
+                      {"distributed": {"kind": "fsdp2"}}):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, "loop": {"kind": "unsloth"}, "peft": {"r": 16}, **wrong})
 

@@ -91,7 +91,9 @@ class PredictFlags(TypedDict, total=False):
     text_only: bool
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
-    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's; 1: a regression [none]"""
+    task_type: Literal["SEQ_CLS", "TOKEN_CLS"]
+    """What --num_labels are of: SEQ_CLS (sequences), or TOKEN_CLS (tokens: AutoModelForTokenClassification) [SEQ_CLS]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -114,8 +116,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -193,7 +195,7 @@ class PredictFlags(TypedDict, total=False):
     lmbda: float
     """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
     max_new_tokens: int
-    """GKD: tokens of what is generated [128]"""
+    """GKD, online DPO: tokens of what is generated [128, online DPO: 64]"""
     seq_kd: bool
     """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str
@@ -332,7 +334,9 @@ class SweepFlags(TypedDict, total=False):
     text_only: str | bool | Sequence[bool]
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: str | int | Sequence[int]
-    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's; 1: a regression [none]"""
+    task_type: str | Sequence[str]
+    """What --num_labels are of: SEQ_CLS (sequences), or TOKEN_CLS (tokens: AutoModelForTokenClassification) [SEQ_CLS]"""
     async_load: str | bool | Sequence[bool]
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int | str | Sequence[int] | Sequence[str]
@@ -356,7 +360,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -434,7 +438,7 @@ class SweepFlags(TypedDict, total=False):
     lmbda: str | float | Sequence[float]
     """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
     max_new_tokens: str | int | Sequence[int]
-    """GKD: tokens of what is generated [128]"""
+    """GKD, online DPO: tokens of what is generated [128, online DPO: 64]"""
     seq_kd: str | bool | Sequence[bool]
     """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str | Sequence[str]
@@ -599,7 +603,9 @@ class PlanFlags(TypedDict, total=False):
     text_only: bool
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
-    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's; 1: a regression [none]"""
+    task_type: Literal["SEQ_CLS", "TOKEN_CLS"]
+    """What --num_labels are of: SEQ_CLS (sequences), or TOKEN_CLS (tokens: AutoModelForTokenClassification) [SEQ_CLS]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -622,8 +628,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -701,7 +707,7 @@ class PlanFlags(TypedDict, total=False):
     lmbda: float
     """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
     max_new_tokens: int
-    """GKD: tokens of what is generated [128]"""
+    """GKD, online DPO: tokens of what is generated [128, online DPO: 64]"""
     seq_kd: bool
     """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str
@@ -895,7 +901,9 @@ class TimelineFlags(TypedDict, total=False):
     text_only: bool
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
-    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's; 1: a regression [none]"""
+    task_type: Literal["SEQ_CLS", "TOKEN_CLS"]
+    """What --num_labels are of: SEQ_CLS (sequences), or TOKEN_CLS (tokens: AutoModelForTokenClassification) [SEQ_CLS]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -918,8 +926,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo or gkd (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -997,7 +1005,7 @@ class TimelineFlags(TypedDict, total=False):
     lmbda: float
     """GKD: how often the student's own completions are trained on; 0: never, 1: always, between: both kinds of steps are predicted [0.5]"""
     max_new_tokens: int
-    """GKD: tokens of what is generated [128]"""
+    """GKD, online DPO: tokens of what is generated [128, online DPO: 64]"""
     seq_kd: bool
     """GKD: other steps train on the teacher's completions [false]"""
     use_gradient_checkpointing: str
