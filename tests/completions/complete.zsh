@@ -10,7 +10,7 @@ zpty -w shell "print ready >${(q)HOME}/ready"
 while [[ ! -e $HOME/ready ]]; do sleep 0.05; done
 : >$HOME/offered
 zpty -w -n shell "$1"$'\t'
-for i in {1..40}; do
+for i in {1..200}; do  # ten seconds: other tests run beside this one
     sleep 0.05
     [[ -s $HOME/offered ]] && break
 done
