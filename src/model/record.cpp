@@ -52,6 +52,9 @@ void ask_for_bf16(const Run& run, bool load_first) {
     const Tensor one = empty(run.session, {1}, DType::bfloat16, Op::to_copy);
 }
 
+/// Trainers of trl's experiments prepare models and cast adapters by trl's own functions, the others by peft's.
+bool prepares_by_trl(LoopKind kind) { return prepares_by_itself(kind) && !is_contrast(kind); }
+
 /// What is done to the loaded network by the plan; false: nothing.
 bool prepare(const Run& run, Network& network) {
     const TrainPlan& plan = run.plan;
@@ -59,7 +62,7 @@ bool prepare(const Run& run, Network& network) {
     run.session.recorder.begin({PhaseKind::prepare});
     if (plan.load.upcast)
         prepare_upcast(run, network, *plan.load.upcast);
-    else if (plan.loop.kind == LoopKind::online_dpo || plan.loop.kind == LoopKind::prm)
+    else if (prepares_by_trl(plan.loop.kind))
         prepare_for_kbit_training_by_trl(run, network, *plan.prepare_kbit);
     else
         prepare_for_kbit_training(run, network, *plan.prepare_kbit);
@@ -106,7 +109,7 @@ void adapt_in_preference_trainer(const Run& run, Network& network, const std::op
         add_adapters(run, network);
         recorder.begin({PhaseKind::trainer});
         if (by_trainer && run.plan.trl_casting_to_bf16)
-            (is_contrast(run.plan.loop.kind) ? cast_to_bf16_by_trl : cast_float32_by_trl)(run, network);
+            (prepares_by_trl(run.plan.loop.kind) ? cast_float32_by_trl : cast_to_bf16_by_trl)(run, network);
     }
     recorder.mark("after_adapter");
 }
@@ -135,7 +138,7 @@ void run_all(const Run& stored) {
                            : classifies ? plan_of_classifier(stored.plan)
                                         : stored.plan;
     ModelSpec spec = prefers      ? spec_of_preferences(stored.spec, stored.plan)
-                     : classifies ? spec_of_classifier(stored.spec, stored.plan.load)
+                     : classifies ? spec_of_classifier(stored.spec, plan.load.num_labels, plan.load.labels_tokens)
                                   : stored.spec;
     RunSizes sizes = stored.sizes;
     if (has_pairs(plan.loop.kind) || generates_pairs(plan.loop.kind)) sizes.batch = 2 * sizes.batch;
@@ -179,8 +182,7 @@ void run_all(const Run& stored) {
     if (unsloth) end_adapters(run, network);
     ask_for_bf16(run, true);
     // trl switches the argument off once it has prepared a quantized model.
-    const bool is_switched_off = by_trl || (prefers && prepares_by_itself(plan.loop.kind) &&
-                                            !is_contrast(plan.loop.kind) && plan.trl_makes_adapters);
+    const bool is_switched_off = by_trl || (prepares_by_trl(plan.loop.kind) && plan.trl_makes_adapters);
     if (plan.training.gradient_checkpointing && !(is_switched_off && plan.load.quantization))
         enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));
     if (plan.loop.input_require_grads) require_input_grads(network);

@@ -113,10 +113,10 @@ TrainPlan plan_of_classifier(const TrainPlan& plan) {
     return out;
 }
 
-ModelSpec spec_of_classifier(const ModelSpec& spec, const LoadPlan& load) {
+ModelSpec spec_of_classifier(const ModelSpec& spec, std::int64_t num_labels, bool labels_tokens) {
     ModelSpec out = spec;
-    out.num_labels = load.num_labels;
-    out.labels_tokens = load.labels_tokens;
+    out.num_labels = num_labels;
+    out.labels_tokens = labels_tokens;
     out.tie_word_embeddings = false;
     return out;
 }

@@ -33,7 +33,7 @@ bool classifies_rows(const Run& run);
 
 /// What peft and transformers make of the plan and of the network then.
 TrainPlan plan_of_classifier(const TrainPlan& plan);
-ModelSpec spec_of_classifier(const ModelSpec& spec, const LoadPlan& load);
+ModelSpec spec_of_classifier(const ModelSpec& spec, std::int64_t num_labels, bool labels_tokens);
 
 /// Families without a class that classifies sequences.
 bool has_no_classifier(const ModelSpec& spec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/ops/copy.hpp"
+#include "model/causal_lm/classification.hpp"
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/contrast_rows.hpp"
 #include "model/preferences/llama_factory/rows.hpp"
@@ -70,12 +71,10 @@ void prepare_distillation(TrainPlan& plan) {
 TrainPlan plan_of_preferences(const TrainPlan& plan) {
     TrainPlan out = plan;
     out.batch.attention_mask = pads(plan) ? AttentionMask::right_padded : AttentionMask::ones;
-    // peft 0.21 peft_model.py PeftModelForSequenceClassification.__init__.
-    if (out.peft && has_score(plan)) out.peft->modules_to_save.push_back("score");
+    if (has_score(plan) || rewards_steps(plan)) out = plan_of_classifier(out);
     if (out.peft && disables_dropout(plan)) out.peft->lora_dropout = 0;
-    if (is_contrast(plan.loop.kind) && !by_llama_factory(plan)) prepare_contrast(out);
+    if (prepares_by_itself(plan.loop.kind) && !by_llama_factory(plan)) prepare_contrast(out);
     if (plan.loop.kind == LoopKind::gkd) prepare_distillation(out);
-    if (generates_pairs(plan.loop.kind) || rewards_steps(plan)) prepare_contrast(out);
     if (rewards_steps(plan)) prepare_process_reward(out);
     return out;
 }
@@ -83,15 +82,9 @@ TrainPlan plan_of_preferences(const TrainPlan& plan) {
 // Only modules are switched off: what a family hands to torch.nn.functional.dropout as a number stays.
 ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan) {
     ModelSpec out = spec;
-    if (has_score(plan)) {
-        out.num_labels = 1;  // trl 1.16 trainer/reward_trainer.py RewardTrainer.__init__
-        out.tie_word_embeddings = false;
-    }
-    if (rewards_steps(plan)) {
-        out.num_labels = 2;
-        out.labels_tokens = true;
-        out.tie_word_embeddings = false;
-    }
+    // trl 1.16 trainer/reward_trainer.py RewardTrainer.__init__
+    if (has_score(plan)) out = spec_of_classifier(spec, 1, false);
+    if (rewards_steps(plan)) out = spec_of_classifier(spec, kStepLabels, true);
     if (!disables_dropout(plan)) return out;
     out.classifier_dropout = 0;
     if (spec.model_type == "gpt2") out.attention_dropout = 0;

@@ -33,9 +33,7 @@ TrainPlan plan_of(const TrainPlan& policy, const SecondNetwork& asked) {
 
 EvaluatedNetwork described(const Run& run, const SecondNetwork& asked, bool gives_rewards) {
     EvaluatedNetwork out;
-    LoadPlan one_label;
-    one_label.num_labels = 1;
-    out.spec = std::make_unique<ModelSpec>(gives_rewards ? spec_of_classifier(asked.model, one_label) : asked.model);
+    out.spec = std::make_unique<ModelSpec>(gives_rewards ? spec_of_classifier(asked.model, 1, false) : asked.model);
     out.plan = std::make_unique<TrainPlan>(plan_of(run.plan, asked));
     return out;
 }

@@ -90,10 +90,6 @@ Tensor count_of(const Run& run, const Batch& batch) {
     return sum_all(labelled);
 }
 
-}  // namespace
-
-namespace {
-
 /// _unsloth_get_batch_samples: a count with what is the matter with its labels, from all processes.
 Tensor counted_everywhere(const Tensor& count, std::int64_t world) {
     Session& session = count.session();

@@ -9,10 +9,8 @@ namespace vramfit::model {
 bool rewards_steps(const TrainPlan& plan) { return plan.loop.kind == LoopKind::prm; }
 
 void prepare_process_reward(TrainPlan& plan) {
-    plan.load.num_labels = 2;  // PretrainedConfig's own, which examples of trl give too
+    plan.load.num_labels = kStepLabels;
     plan.load.labels_tokens = true;
-    // peft 0.20 peft_model.py PeftModelForTokenClassification.__init__.
-    if (plan.peft) plan.peft->modules_to_save.push_back("score");
 }
 
 Batch fetch_steps(const Run& run) {

@@ -5,6 +5,9 @@
 
 namespace vramfit::model {
 
+/// PretrainedConfig's own num_labels, which examples of trl give too.
+constexpr std::int64_t kStepLabels = 2;
+
 /// Whether trl's PRMTrainer trains it, which is Trainer with rows, adapters and dropout of its own.
 bool rewards_steps(const TrainPlan& plan);
 
