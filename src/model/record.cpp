@@ -22,6 +22,7 @@
 #include "model/second/second_network.hpp"
 #include "model/supported.hpp"
 #include "model/unsloth/setup.hpp"
+#include "model/unsloth/trained_ends.hpp"
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
@@ -80,7 +81,9 @@ void adapt(const Run& run, Network& network) {
     session.recorder.mark("after_load");
     if (plan.peft) {
         session.recorder.begin({PhaseKind::adapters});
+        if (run.unsloth) offload_trained_ends(run, network);
         add_adapters(run, network);
+        if (run.unsloth) place_trained_ends(run, network);
         cast_adapted(run, network);
     } else if (plan.load.cast_after_adapter) {
         cast_adapted(run, network);  // the job asks for a cast at this place, with adapters or without

@@ -96,7 +96,7 @@ std::int64_t largest_request(const Program& program, std::size_t window) {
 /// The most tokens whose loss is cut into fewer parts; 0: there are none.
 std::int64_t most_with_fewer_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t tokens) {
     const auto parts = [&](std::int64_t of) {
-        return model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes);
+        return model::loss_part_count(model, plan, of, plan.unsloth.on_card.loss_bytes);
     };
     const std::int64_t all = parts(tokens);
     std::int64_t low = 0, high = tokens;
@@ -112,7 +112,7 @@ std::int64_t most_with_fewer_parts(const ModelSpec& model, const TrainPlan& plan
 std::int64_t more_of_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t tokens) {
     const std::int64_t fewer = most_with_fewer_parts(model, plan, tokens);
     const auto largest_part = [&](std::int64_t of) {
-        return of == 0 ? 0 : ceil_div(of, model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes));
+        return of == 0 ? 0 : ceil_div(of, model::loss_part_count(model, plan, of, plan.unsloth.on_card.loss_bytes));
     };
     constexpr std::int64_t kBytesOfLogit = 4;  // in 16 bits, and their gradient
     return kBytesOfLogit * model.vocab_size * (largest_part(fewer) - largest_part(tokens));
@@ -120,7 +120,7 @@ std::int64_t more_of_parts(const ModelSpec& model, const TrainPlan& plan, std::i
 
 /// The same of a loss by kernels: fewer tokens may come with the whole vocabulary at once.
 std::int64_t more_of_kernels(const ModelSpec& model, const TrainPlan& plan, const Device& device, std::int64_t tokens) {
-    const model::HeadSizes head{model.hidden_size, model.vocab_size};
+    const model::HeadSizes head = model::head_of(model, plan);
     const auto taken = [&](std::int64_t of) {
         return model::kernel_loss_bytes(head, device, of, plan.unsloth.on_card.loss_bytes);
     };

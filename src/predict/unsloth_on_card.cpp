@@ -46,7 +46,7 @@ std::int64_t least_for_cut(const ModelSpec& model, const TrainPlan& plan, const 
     // Scored tokens are fewer by the rows; of padded ones, by what is padded.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     const std::int64_t tokens = tokens_of_batch(plan) - (stack.unsloth_scores_by_kernels() ? rows : 0);
-    const auto cut = [&](std::int64_t with) { return model::loss_cut(model, stack, device, tokens, with); };
+    const auto cut = [&](std::int64_t with) { return model::loss_cut(model, plan, stack, device, tokens, with); };
     const auto here = cut(bytes);
     if (here == cut(kMost)) return kMost;
     std::int64_t low = 0, high = bytes;  // `low` cuts it otherwise
@@ -76,7 +76,7 @@ UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, cons
     UnslothOnCard out;
     out.embedding_leaves_at_load = embedding_leaves(model, plan, 0, levels_at(timeline, "after_load"), usable);
     out.embedding_leaves_with_adapters =
-        !out.embedding_leaves_at_load &&
+        !out.embedding_leaves_at_load && !trained_ends(model, plan).embedding &&
         embedding_leaves(model, plan, program.trainable_parameters, levels_at(timeline, "after_adapter"), usable);
     // fused_losses/cross_entropy_loss.py _measured_target_gb; of 2026.10.9 fused_losses/fused_linear.py _budget_bytes:
     // half of it, when the first loss is computed.

@@ -84,10 +84,12 @@ std::string weights(const TrainPlan& plan) {
 }
 
 std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
-    if (plan.loop.kind == LoopKind::unsloth)
-        return plan.unsloth.checkpointing == UnslothCheckpointing::plain
-                   ? "reentrant"
-                   : "Unsloth's, inputs of layers above 2 MiB wait in host memory";
+    if (plan.loop.kind == LoopKind::unsloth) {
+        const std::int64_t most = plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length);
+        const bool plain =
+            plan.unsloth.checkpointing == UnslothCheckpointing::plain || most < UnslothPlan::kFewestOffloaded;
+        return plain ? "reentrant" : "Unsloth's, inputs of layers above 2 MiB wait in host memory";
+    }
     const bool prepared = plan.prepare_kbit && plan.prepare_kbit->use_gradient_checkpointing;
     if (!plan.checkpoints() && !prepared) return "off";
     bool reentrant = stack.checkpointing_is_reentrant();

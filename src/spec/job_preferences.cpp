@@ -10,7 +10,7 @@ namespace vramfit {
 
 namespace {
 
-bool is_off(const JsonValue& value) {
+bool is_switched_off(const JsonValue& value) {
     return value.kind == JsonValue::Kind::null || (value.kind == JsonValue::Kind::boolean && !value.boolean);
 }
 
@@ -204,7 +204,7 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
                   std::span<const std::string_view> ignored) {
     for (const RefusedKey& each : refused) {
         const JsonValue* value = training.value(each.key);
-        if (value && !is_off(*value))
+        if (value && !is_switched_off(*value))
             training.problems().unsupported(training.path(each.key), std::string(each.what), "leave the key out");
     }
     for (const std::string_view key : ignored) training.skip(key);

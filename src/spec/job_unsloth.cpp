@@ -64,6 +64,7 @@ void read_unsloth(ObjectReader& job, TrainPlan& plan) {
     plan.unsloth.max_seq_length = unsloth.integer("max_seq_length", kTokensAtMost, Null::absent);
     plan.unsloth.packed_checkpoint = unsloth.boolean("packed_checkpoint").value_or(false);
     plan.unsloth.layers_unknown = unsloth.boolean("layers_unknown").value_or(false);
+    plan.unsloth.embedding_learning_rate = unsloth.real("embedding_learning_rate", {.low = 0}, Null::absent);
     if (auto modules = unsloth.texts("llm_int8_skip_modules", Null::absent))
         plan.unsloth.skip_modules = std::move(*modules);
     read_unsloth_checkpointing(unsloth, plan.unsloth);
@@ -90,6 +91,8 @@ JsonValue unsloth_to_json(const TrainPlan& plan) {
     if (plan.unsloth.max_seq_length) out.put("max_seq_length", JsonValue::of(*plan.unsloth.max_seq_length));
     if (plan.unsloth.packed_checkpoint) out.put("packed_checkpoint", JsonValue::of(true));
     if (plan.unsloth.layers_unknown) out.put("layers_unknown", JsonValue::of(true));
+    if (plan.unsloth.embedding_learning_rate)
+        out.put("embedding_learning_rate", JsonValue::of(*plan.unsloth.embedding_learning_rate));
     if (!plan.unsloth.skip_modules.empty())
         out.put("llm_int8_skip_modules", JsonValue::texts(plan.unsloth.skip_modules));
     out.put("use_gradient_checkpointing", plan.unsloth.checkpointing == UnslothCheckpointing::plain

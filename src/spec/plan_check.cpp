@@ -177,7 +177,8 @@ bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& 
     if (!plan.peft) return true;
     const bool biases = model.attention_bias || model.output_bias || model.mlp_bias;
     if (plan.peft->bias != LoraBias::none && biases) return true;
-    if (!plan.peft->modules_to_save.empty() || plan.peft->kind == AdapterKind::ln_tuning) return true;
+    const bool saves = !plan.peft->modules_to_save.empty() && plan.loop.kind != LoopKind::unsloth;  // float32 there
+    if (saves || plan.peft->kind == AdapterKind::ln_tuning) return true;
     // peft 0.12 casts 16-bit adapters to float32 (autocast_adapter_dtype); before, they took the weight's dtype,
     // which a quantized weight does not hand on.
     return !stack.adapters_of_float16_are_float32() && !plan.load.quantization;

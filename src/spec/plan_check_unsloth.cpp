@@ -87,11 +87,32 @@ void check_targets(const ModelSpec& model, const TrainPlan& plan, const LoraPlan
                     "padded rows with adapters of some projections are not supported", "padding_free true");
 }
 
+/// What is trained whole.
+void check_saved(const LoraPlan& lora, Slice& slice) {
+    const auto is_end = [](const std::string& name) { return name == "embed_tokens" || name == "lm_head"; };
+    slice.refuse_if(
+        !std::all_of(lora.modules_to_save.begin(), lora.modules_to_save.end(), is_end), "peft.modules_to_save",
+        "training other modules whole than the embedding and the head is not supported", "embed_tokens and lm_head");
+}
+
+/// unsloth 2026.10.7, models/_ddp_defaults.py: for these it leaves the search to transformers, which searches.
+void check_search(const TrainPlan& plan, Problems& problems) {
+    const DdpPlan* const ddp = plan.distributed ? plan.distributed->as<DdpPlan>() : nullptr;
+    if (ddp && !ddp->find_unused_parameters && !plan.peft->modules_to_save.empty())
+        problems.invalid("distributed.ddp",
+                         "torch stops with modules_to_save: \"Expected to mark a variable ready only once\" (a search "
+                         "for unused parameters does not go with reentrant checkpointing)",
+                         "ddp_find_unused_parameters false");
+}
+
 /// get_peft_model, by the fused functions or by peft's own.
 void check_adapters_of_unsloth(const ModelSpec& model, const TrainPlan& plan, const LoraPlan& lora, Slice& slice) {
     check_targets(model, plan, lora, slice);
-    slice.refuse_if(has_more_than_matrices(lora), "peft", "more than LoRA's two matrices is not supported",
-                    "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
+    check_saved(lora, slice);
+    LoraPlan without_saved = lora;
+    without_saved.modules_to_save.clear();
+    slice.refuse_if(has_more_than_matrices(without_saved), "peft", "more than LoRA's two matrices is not supported",
+                    "no use_dora, bias, lora_bias, target_parameters");
     slice.refuse_if(!lora.rank_pattern.empty(), "peft.rank_pattern", "ranks by pattern are not supported",
                     "leave it out");
     slice.refuse_if(lora.layers_to_transform || !lora.layers_pattern.empty(), "peft.layers_to_transform",
@@ -177,6 +198,17 @@ std::vector<std::int64_t> row_lengths(const TrainPlan& plan) {
     return out;
 }
 
+TrainedEnds trained_ends(const ModelSpec& spec, const TrainPlan& plan) {
+    TrainedEnds out;
+    if (plan.loop.kind != LoopKind::unsloth || !plan.peft) return out;
+    const auto& saved = plan.peft->modules_to_save;
+    const auto names = [&](const char* name) { return std::find(saved.begin(), saved.end(), name) != saved.end(); };
+    out.embedding = names("embed_tokens");
+    out.head = names("lm_head");
+    out.tied = out.embedding && out.head && spec.tie_word_embeddings;
+    return out;
+}
+
 bool unsloth_was_compared_on(const Capability& capability) {
     return capability >= Capability{7, 5} && capability < Capability{10, 0};
 }
@@ -199,9 +231,6 @@ void check_newer_release(const TrainPlan& plan, Slice& slice) {
     slice.refuse_if(!plan.unsloth.padding_free, "training.padding_free",
                     "unsloth 2026.10.9 compiles the layers of padded rows, which is not supported",
                     "padding_free true; or the stack unsloth-2026.10");
-    slice.refuse_if(plan.distributed.has_value(), "distributed",
-                    "several processes of unsloth 2026.10.9 are not supported",
-                    "the stack unsloth-2026.10; or one GPU");
 }
 
 }  // namespace
@@ -228,6 +257,7 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     slice.refuse_if(!plan.peft, "peft", "training of the whole network, whose layers are compiled, is not supported",
                     "LoRA or QLoRA; --recipe unsloth and vramfit check say an upper bound");
     if (plan.peft) check_adapters_of_unsloth(model, plan, *plan.peft, slice);
+    if (plan.peft) check_search(plan, problems);
     check_load(plan, slice);
     check_arguments(plan, slice);
 }

@@ -17,7 +17,7 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 1'000'000'000;
+constexpr std::int64_t kMostRowsOfSpace = 1'000'000'000;
 
 void check_axis(const std::vector<std::int64_t>& axis, const char* name) {
     if (axis.empty()) throw Error(ErrorKind::invalid, name, "no value given", "give a number or a list like 8,16,32");
@@ -79,9 +79,9 @@ std::size_t row_count(const SweepSpace& space) {
         static_cast<std::int64_t>(space.targets.size()), static_cast<std::int64_t>(space.ranks.size()),
         static_cast<std::int64_t>(space.batches.size()), static_cast<std::int64_t>(space.lengths.size())};
     const std::int64_t rows = checked_product(sizes);
-    if (rows > kMostRows)
+    if (rows > kMostRowsOfSpace)
         throw Error(ErrorKind::invalid, "sweep", fmt::format("{} configurations are too many", rows),
-                    fmt::format("at most {} rows: shorten an axis", kMostRows));
+                    fmt::format("at most {} rows: shorten an axis", kMostRowsOfSpace));
     return static_cast<std::size_t>(rows);
 }
 

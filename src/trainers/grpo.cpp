@@ -73,30 +73,6 @@ void read_ratios(Reader& reader, GrpoPlan& grpo) {
     grpo.clips_both_sides = delta && delta->kind != Value::Kind::null;
 }
 
-/// What tokens are drawn from; vLLM does it in memory of its own.
-void read_sampling(Reader& reader, GrpoPlan& grpo) {
-    grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
-    const double penalty = reader.real("repetition_penalty").value_or(1);
-    grpo.penalizes_repetition = penalty != 1;
-    if (penalty <= 0)
-        reader.invalid(
-            "repetition_penalty",
-            fmt::format("transformers stops: `penalty` has to be a strictly positive float, but is {}", penalty),
-            "a number above 0, 1.1");
-    if (grpo.vllm_share) return;
-    const auto share = [&](const char* key) {
-        const std::optional<double> given = reader.real(key);
-        if (given && *given > 1)
-            reader.invalid(key,
-                           fmt::format("transformers stops: `{}` has to be between 0 and 1, but is {}", key, *given),
-                           "a number between 0 and 1");
-        return given;
-    };
-    grpo.top_k = reader.integer_or("top_k", 0);
-    grpo.has_top_p = share("top_p").value_or(1) < 1;
-    grpo.has_min_p = share("min_p").has_value();
-}
-
 /// A name, or whether to.
 void read_reward_scale(Reader& reader, GrpoPlan& grpo) {
     const Value* given = reader.value("scale_rewards");
@@ -167,6 +143,29 @@ void read_vllm(Reader& reader, LoopKind loop, GrpoPlan& plan) {
 constexpr std::string_view kOnlyRloo[] = {"normalize_advantages", "reward_clip_range"};
 
 }  // namespace
+
+void read_sampling(Reader& reader, GrpoPlan& grpo) {
+    grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
+    const double penalty = reader.real("repetition_penalty").value_or(1);
+    grpo.penalizes_repetition = penalty != 1;
+    if (penalty <= 0)
+        reader.invalid(
+            "repetition_penalty",
+            fmt::format("transformers stops: `penalty` has to be a strictly positive float, but is {}", penalty),
+            "a number above 0, 1.1");
+    if (grpo.vllm_share) return;
+    const auto share = [&](const char* key) {
+        const std::optional<double> given = reader.real(key);
+        if (given && *given > 1)
+            reader.invalid(key,
+                           fmt::format("transformers stops: `{}` has to be between 0 and 1, but is {}", key, *given),
+                           "a number between 0 and 1");
+        return given;
+    };
+    grpo.top_k = reader.integer_or("top_k", 0);
+    grpo.has_top_p = share("top_p").value_or(1) < 1;
+    grpo.has_min_p = share("min_p").has_value();
+}
 
 bool says_rloo(const Document& document) {
     const auto named = [](std::string_view text) { return text.find("rloo") != text.npos; };

@@ -27,6 +27,9 @@ bool says_rloo(const Document& document);
 /// Whether a script calls the trainer.
 bool calls_group_trainer(const Document& document, const GroupTrainer& trainer);
 
+/// What tokens are drawn from; vLLM does it in memory of its own.
+void read_sampling(Reader& reader, GrpoPlan& grpo);
+
 /// `training` and rows of the trainer: its arguments stand in the file under their own names.
 void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft);
 /// The whole of a file with trl's arguments, and of a script.

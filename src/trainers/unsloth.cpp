@@ -72,6 +72,14 @@ void refuse_processes(const std::vector<std::string>& reasons, const TrainerQues
                                 "--gpus 1 asks about one GPU alone"});
 }
 
+/// Nor of what is trained whole, of which Unsloth may keep the original once more.
+void refuse_saved(const std::vector<std::string>& reasons, Reading& reading) {
+    reading.refusals.push_back(
+        {"modules_to_save", FilePlace{},
+         fmt::format("what is trained whole is not predicted of what Unsloth does here: {}", text_of(reasons)),
+         "leave modules_to_save out to ask about the rest"});
+}
+
 void note_bound(const std::vector<std::string>& reasons, Reading& reading) {
     reading.notes.push_back(
         {RemarkKind::other_program,
@@ -140,6 +148,8 @@ void settle_unsloth(const TrainerQuestion& question, Draft& draft, Reading& read
     const TrainPlan own = own_plan(draft.job.plan, unsloth.plan);
     for (std::string& problem : problems_of(draft.job, own)) reasons.push_back(std::move(problem));
     if (!reasons.empty() && draft.job.plan.distributed) return refuse_processes(reasons, question, draft, reading);
+    const auto& adapters = draft.job.plan.peft;
+    if (!reasons.empty() && adapters && !adapters->modules_to_save.empty()) return refuse_saved(reasons, reading);
     if (!reasons.empty()) return note_bound(reasons, reading);
     if (own.unsloth.layers_unknown) note_unknown_layers(unsloth.copy, reading);
     draft.job.plan = own;

@@ -18,7 +18,7 @@ namespace {
 constexpr model::AxisRange kBatch{1, 6}, kLength{8, 300}, kRank{1, 100};
 constexpr std::int64_t kMostLayers = 6;  // of real models there are small ones of the same features
 constexpr int kRows = kSanitized ? 1 : 4;
-constexpr std::size_t kEvery = kSanitized ? 11 : 2;  // of the jobs
+constexpr std::size_t kEvery = kSanitized ? 22 : 4;  // of the jobs
 
 /// What each window allocates and frees. The frees in a row are sorted: a set of tensors dies in any order.
 std::vector<std::vector<std::int64_t>> changes(const Program& program) {

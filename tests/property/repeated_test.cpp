@@ -18,7 +18,7 @@ namespace vramfit::test {
 namespace {
 
 constexpr std::int64_t kMostLayersRepeated = 4;
-constexpr std::size_t kEveryRepeated = kSanitized ? 50 : 2;  // of the jobs
+constexpr std::size_t kEveryRepeated = kSanitized ? 100 : 4;  // of the jobs
 
 /// Frees in a row by their allocations: a set of tensors (autocast's casts) dies in any order.
 void sort_frees(std::vector<Event>& events) {

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::int64_t kMostLayersOfRows = 4;
 constexpr std::size_t kPartsOfRows = 12;                                   // test cases that share the jobs
-constexpr std::size_t kEveryOfRows = kSanitized ? 996 : 4 * kPartsOfRows;  // every fourth job
-constexpr std::size_t kFirstOfPart = kSanitized ? 83 : 4;                  ///< job of one part to that of the next
+constexpr std::size_t kEveryOfRows = kSanitized ? 996 : 8 * kPartsOfRows;  // every eighth job
+constexpr std::size_t kFirstOfPart = kSanitized ? 83 : 8;                  ///< job of one part to that of the next
 constexpr std::size_t kLengthsOfRows = kSanitized ? 1 : 2;
-constexpr std::size_t kRowsOfPart = kSanitized ? 0 : 15'000 / kPartsOfRows;
+constexpr std::size_t kRowsOfPart = kSanitized ? 0 : 7'500 / kPartsOfRows;
 
 template <class T>
 std::vector<T> some_of(Random& random, const std::vector<T>& from, std::size_t count) {

@@ -84,7 +84,7 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         const json trace = json::parse(line);
         INFO(trace["name"].get<std::string>());
         CHECK(trace["windows"].size() > 20);
-        if (is_tried(i++, 4)) CHECK(differences(trace, trace["job"]) == "");
+        if (is_tried(i++, 16)) CHECK(differences(trace, trace["job"]) == "");
         Problems problems("config.json");
         const JsonValue model = parse_json(trace["job"]["model"].dump(), problems);
         const network::BuiltInType* type = network::built_in_type_of(model);

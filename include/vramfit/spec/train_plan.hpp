@@ -21,6 +21,8 @@
 
 namespace vramfit {
 
+struct ModelSpec;
+
 enum class LoraBias : std::uint8_t { none, all, lora_only };
 
 /// `peft.LoraConfig`, or the configuration of another kind of adapter.
@@ -327,6 +329,9 @@ struct TrainPlan {
 
 /// Tokens of each row of the run, over and over; empty: all are of sequence_length.
 std::vector<std::int64_t> row_lengths(const TrainPlan& plan);
+
+/// Of Unsloth's own step; of others none.
+TrainedEnds trained_ends(const ModelSpec& spec, const TrainPlan& plan);
 
 /// LLaMA-Factory's own trainers of preferences, which are given a model with adapters.
 inline bool by_llama_factory(const TrainPlan& plan) {

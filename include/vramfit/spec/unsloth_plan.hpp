@@ -26,8 +26,16 @@ struct UnslothOnCard {
     friend bool operator==(const UnslothOnCard&, const UnslothOnCard&) = default;
 };
 
+/// Which of both ends of the network are trained whole beside adapters (`modules_to_save`).
+struct TrainedEnds {
+    bool embedding = false, head = false;
+    bool tied = false;  ///< one matrix, trained as one
+};
+
 /// What FastLanguageModel is told, beside the weights' type and quantization.
 struct UnslothPlan {
+    static constexpr std::int64_t kFewestOffloaded = 512;  ///< of max_seq_length: below, "unsloth" is True
+
     UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
     std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
     bool packed_checkpoint = false;              ///< its weights may come in 4 bits already
@@ -36,7 +44,8 @@ struct UnslothPlan {
     bool layers_unknown = false;                 ///< which layers the packed checkpoint has in 16 bits is not known
     /// In 16 bits although the others are in 4; empty: as the checkpoint has it.
     std::vector<std::string> skip_modules;
-    UnslothOnCard on_card;  ///< nobody's choice: predicted
+    std::optional<double> embedding_learning_rate;  ///< of trained ends, which the optimizer then takes last
+    UnslothOnCard on_card;                          ///< nobody's choice: predicted
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };

@@ -40,6 +40,11 @@ constexpr PlanFlag kUnslothFlags[] = {
              job.plan.unsloth.skip_modules.emplace_back(module);
          }
      }},
+    {"embedding_learning_rate", "", "RATE", nullptr, kUnslothGroup,
+     "UnslothTrainer's own, for an embedding and a head that --save-whole names [as all others']",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.unsloth.embedding_learning_rate = number_from(value, where);
+     }},
     {"row-lengths", "", "N+N", nullptr, kUnslothGroup,
      "Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]",
      [](Job& job, std::string_view value, const std::string& where) {
@@ -68,6 +73,9 @@ void complete_unsloth(Job& job, const IsGiven& given) {
         if (given("llm_int8_skip_modules"))
             throw Error(ErrorKind::invalid, "--llm_int8_skip_modules", "only Unsloth's own step has it",
                         "add --loop unsloth, or load.quantization_config of a job file");
+        if (given("embedding_learning_rate"))
+            throw Error(ErrorKind::invalid, "--embedding_learning_rate", "only Unsloth's own step has it",
+                        "add --loop unsloth");
         if (given("row-lengths"))
             throw Error(ErrorKind::unsupported, "--row-lengths",
                         "rows of given lengths are predicted of Unsloth's own step only",

@@ -17,11 +17,12 @@ using namespace engine;
 
 namespace {
 
-/// torch/nn/parameter.py __deepcopy__: a clone; the copy is trained.
+/// torch/nn/parameter.py __deepcopy__: a clone where the original is; the copy is trained.
 void replace_by_copy(Tensor& t, Tensor& original) {
     if (!t.defined()) return;
     original = t;
-    t = clone(detach(original));
+    t = is_on_host(original) ? host_tensor(original.session(), original.sizes(), original.dtype())
+                             : clone(detach(original));
     t.set_requires_grad(true);
 }
 
@@ -114,6 +115,8 @@ void save_modules(const Run& run, Network& network) {
     for (const NamedModule& module : modules_of(run.spec)) {
         const auto ends = [&](const std::string& name) { return module.name.ends_with(name); };
         if (!std::any_of(names.begin(), names.end(), ends)) continue;
+        if (module.part == ModulePart::head && trained_ends(run.spec, run.plan).tied)
+            continue;  // peft ties it to the copy
         saver.save(module.name);
         saved.push_back(module.name);
     }

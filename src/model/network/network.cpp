@@ -1,6 +1,7 @@
 // The modules of a decoder in the order of their registration (transformers modeling_*.py __init__).
 #include "model/network/network.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "spec/network/model.hpp"
@@ -106,7 +107,9 @@ class Collector {
         mark_adapted(first);
     }
     /// Not to be listed again.
-    void share(const Tensor& t) { shared_ = t; }
+    void share(const Tensor& t) {
+        if (t.defined()) shared_.push_back(t);
+    }
     void add(BareModule& m) {
         const Place place{m.name, {}};
         const std::size_t first = out_.size();
@@ -133,7 +136,7 @@ class Collector {
 
     void add(const Place& place, std::string_view parameter, Tensor& t, bool layer_norm = false,
              bool embedding = false) {
-        if (t.defined() && !(t == shared_))
+        if (t.defined() && std::find(shared_.begin(), shared_.end(), t) == shared_.end())
             out_.push_back({place.module, place.wrapper, parameter, &t, layer_norm, embedding});
     }
     /// ModulesToSaveWrapper, LNTuningLayer: the original comes before the copy. Returns the copy's wrapper.
@@ -151,7 +154,7 @@ class Collector {
     bool with_packed_;
     bool has_shared_ = false;  ///< what adapters share is in the list
     std::vector<NamedParameter> out_;
-    Tensor shared_;
+    std::vector<Tensor> shared_;
 };
 
 }  // namespace
@@ -292,7 +295,9 @@ namespace {
 std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = true) {
     Collector c(with_packed);
     const auto share = [&](const auto& module) {
-        if (n.tied && once) c.share(module.original ? module.original->weight : module.weight);
+        if (!n.tied || !once) return;
+        if (module.original) c.share(module.original->weight);
+        c.share(module.weight);
     };
     for_each_module(n, Overloaded{[&](auto& module) { c.add(module); },
                                   [&](Embedding& table) {

@@ -63,7 +63,20 @@ void zero_grad(Optimizer& optimizer) {
         for (const NamedParameter& p : group.parameters) (*p.tensor)->grad.reset();
 }
 
+namespace {
+
+/// unsloth 2026.10.7 trainer.py _create_unsloth_optimizer: modules that are trained whole have groups of their own.
+std::vector<ParameterGroup> groups_of_unsloth(Network& network) {
+    ParameterGroup adapters{{}, true}, ends{{}, true};
+    for (const NamedParameter& p : trainable_parameters(network))
+        (p.wrapper.empty() ? adapters : ends).parameters.push_back(p);
+    return {adapters, ends};
+}
+
+}  // namespace
+
 std::vector<ParameterGroup> decay_groups(const Run& run, Network& network) {
+    if (run.unsloth && run.plan.unsloth.embedding_learning_rate) return groups_of_unsloth(network);
     ParameterGroup decay{{}, true}, no_decay{{}, false};
     const bool by_name = run.stack.trainer_groups_by_name();
     for (const NamedParameter& p : trainable_parameters(network)) {

@@ -99,12 +99,19 @@ Tensor checkpoint_offloaded(const Run& run, const Unit& unit, const Tensor& hidd
 
 }  // namespace
 
+// unsloth 2026.10.7, models/_utils.py apply_unsloth_gradient_checkpointing.
+bool offloads_inputs(const Run& run) {
+    if (run.plan.unsloth.checkpointing != UnslothCheckpointing::offloaded) return false;
+    const auto& most = run.plan.unsloth.max_seq_length;
+    const Size tokens = most ? Size(*most) : run.sizes.length;
+    return run.session.decide("rows are long enough to be offloaded", tokens >= UnslothPlan::kFewestOffloaded);
+}
+
 Tensor checkpoint_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Unit& unit,
                         const Tensor& hidden) {
     Staging& staging = run.unsloth->staging;
     const bool is_last = &layer == &network.layers.back();
-    const bool may_leave = run.plan.unsloth.checkpointing == UnslothCheckpointing::offloaded && needs_grad(hidden) &&
-                           (!is_last || staging.first_forward);
+    const bool may_leave = offloads_inputs(run) && needs_grad(hidden) && (!is_last || staging.first_forward);
     const Size bytes = hidden.numel() * element_size(hidden.dtype());
     if (may_leave && run.session.decide("inputs of layers leave the device", bytes > kLeastBytes))
         return checkpoint_offloaded(run, unit, hidden);

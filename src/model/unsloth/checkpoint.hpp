@@ -6,6 +6,9 @@
 
 namespace vramfit::model {
 
+/// "unsloth", from 512 tokens of max_seq_length on: below, it is True.
+bool offloads_inputs(const Run& run);
+
 /// One layer under use_gradient_checkpointing, "unsloth" or True.
 Tensor checkpoint_layer(const Run& run, const Network& network, const DecoderLayer& layer, const engine::Unit& unit,
                         const Tensor& hidden);

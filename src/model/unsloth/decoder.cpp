@@ -67,7 +67,9 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
     }
     Tensor hidden =
         run.unsloth->embedding_on_host ? looked_up_on_host(run, network, batch) : embed(network, batch.input_ids);
-    if (is_gemma(run)) hidden = scaled(hidden);
+    hidden = to(hidden, run.plan.load.dtype);  // a trained embedding of float16 is in float32
+    if (is_gemma(run)) hidden = trained_ends(run.spec, run.plan).embedding ? mul(hidden, 1.0) : scaled(hidden);
+    const Tensor embedded = trained_ends(run.spec, run.plan).embedding ? hidden : Tensor();  // a local of the forward
     make_position_tables(run);
     const PositionTables tables = run.unsloth->tables;  // which a layer's function holds, even if they grow
     for (const DecoderLayer& layer : network.layers) {

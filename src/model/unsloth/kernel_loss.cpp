@@ -30,17 +30,22 @@ Tensor one_for_zero(Session& session) {
     return lone_number(session, DType::float32, Op::where);
 }
 
-/// The gradient that the forward has made, times that of the loss and by the scale of float16's gradients.
+/// A gradient that the forward has made, times that of the loss and by the scale of float16's gradients.
+Tensor scaled_gradient(const Tensor& made, const Tensor& factor) {
+    const Tensor rounded = to(factor, DType::float32);
+    return empty(made.session(), made.sizes(), made.dtype(), Op::unsloth_scale);
+}
+
+/// Of the hidden states, and of a head that is trained.
 void kernel_loss_backward(Node& node, Grads& in, Grads& out) {
-    Session& session = *node.session;
-    const Tensor made = node.unpack(0), scaling = node.unpack(1);
+    const Tensor made = node.unpack(0), scaling = node.unpack(1), of_weight = node.unpack(2);
     Tensor factor;
     {
         const Tensor above = to(in[0], DType::float64), below = to(scaling, DType::float64);
         factor = div(above, below);
     }
-    const Tensor rounded = to(factor, DType::float32);
-    out[0] = view(empty(session, made.sizes(), made.dtype(), Op::unsloth_scale), node.dims[0]);
+    out[0] = view(scaled_gradient(made, factor), node.dims[0]);
+    if (of_weight.defined()) out[1] = scaled_gradient(of_weight, factor);
 }
 const NodeType kKernelLossBackward{"fused_linear_ce_v2_defaultBackward", kernel_loss_backward};
 
@@ -107,7 +112,7 @@ struct LossRows {
     const Tensor& hidden;   ///< [T, H]
     const Tensor& targets;  ///< [T]
     const Tensor& places;   ///< [N]
-    Size vocabulary;
+    const Tensor& weight;   ///< [V, H]
 };
 
 /// Some of the rows, picked.
@@ -137,18 +142,31 @@ std::vector<Size> cut_rows(Session& session, Size all, Size each) {
     return out;
 }
 
-/// Logits of some tokens after those of others in one buffer, in which their gradient takes their place.
-void score_in_chunks(Session& session, const LossRows& rows, const std::vector<Size>& chunks, Tensor divided) {
-    const Tensor buffer = empty(session, {chunks.front(), round_up(rows.vocabulary, 8)}, DType::float32, Op::compiled);
-    Tensor power;
+/// Gradients in half numbers are those of a power of two, times what is left in float32. A trained head's are summed in
+/// its own dtype, for halves without.
+struct Factor {
+    Tensor power, ratio;
+};
+
+Factor factor_of(Session& session, Tensor divided, bool splits) {
+    if (!splits) return {divided, {}};
+    Factor out;
     {
         const Tensor log = lone_number(session, DType::float32, Op::log2);
         const Tensor whole = lone_number(session, DType::float32, Op::round);
-        power = lone_number(session, DType::float32, Op::exp2);
+        out.power = lone_number(session, DType::float32, Op::exp2);
     }
-    const Tensor ratio = div(divided, power);
-    divided.reset();
-    const Size splits = splits_of_row(rows.vocabulary);
+    out.ratio = div(divided, out.power);
+    return out;
+}
+
+/// Logits of some tokens after those of others in one buffer, in which their gradient takes their place.
+void score_in_chunks(Session& session, const LossRows& rows, const std::vector<Size>& chunks, Tensor divided) {
+    const Size vocabulary = rows.weight.size(0);
+    const Tensor buffer = empty(session, {chunks.front(), round_up(vocabulary, 8)}, DType::float32, Op::compiled);
+    const bool splits_scale = !rows.weight.requires_grad() || rows.weight.dtype() == DType::float32;
+    const Factor factor = factor_of(session, std::move(divided), splits_scale);
+    const Size splits = splits_of_row(vocabulary);
     PickedRows picked;
     Tensor sums, of_hidden;
     for (const Size count : chunks) {
@@ -156,7 +174,7 @@ void score_in_chunks(Session& session, const LossRows& rows, const std::vector<S
         cublas_workspace(session);
         const Tensor now = empty(session, {count}, DType::float32, Op::compiled);
         if (splits.value() > 1) (void)empty(session, {Size(7), splits, count}, DType::float32, Op::compiled);
-        (void)neg(power);
+        (void)neg(factor.power);
         sums = now;
         of_hidden = product_of_halves({count, rows.hidden.size(1)}, session);
         (void)to(of_hidden, rows.hidden.dtype());
@@ -172,7 +190,7 @@ void score_in_tiles(Session& session, const LossRows& rows, const std::vector<Si
     const Tensor buffer = empty(session, {chunks.front(), columns}, DType::float32, Op::compiled);
     const Tensor gradient = empty(session, {chunks.front(), width}, DType::float32, Op::compiled);
     const Tensor largest = empty(session, {chunks.front()}, DType::float32, Op::compiled);
-    const Size splits = splits_of_row(rows.vocabulary);
+    const Size splits = splits_of_row(rows.weight.size(0));
     PickedRows picked;
     Tensor parts;
     for (const Size count : chunks) {
@@ -204,6 +222,7 @@ Tensor score_labels(const Run& run, const LossRows& rows, const Tensor& divisor,
     if (!std::exchange(run.unsloth->has_asked_for_loss, true)) session.recorder.mark(std::string(kAsksForLoss));
     const KernelLossLayout path = kernel_loss_layout(run, scored);
     const std::vector<Size> chunks = cut_rows(session, scored, path.rows);
+    const Tensor in_halves = to(detach(rows.weight), rows.hidden.dtype());  // weights of a head trained in float32
     Tensor divided = div(scaling, divisor);
     const Tensor log_probabilities = empty(session, {scored}, DType::float32, Op::compiled);
     if (path.tiled)
@@ -225,6 +244,7 @@ Tensor kernel_loss(const Run& run, const Tensor& hidden, const Tensor& weight, c
     Session& session = run.session;
     const Ref<Node> node = make_node(session, kKernelLossBackward);
     add_edge(*node, hidden);
+    if (weight.requires_grad()) add_edge(*node, weight);
     node->dims[0] = hidden.sizes();
     const GradMode no_grad(session, false);
     const Tensor targets = labels_ahead(labels);
@@ -237,12 +257,14 @@ Tensor kernel_loss(const Run& run, const Tensor& hidden, const Tensor& weight, c
     const Size width = hidden.size(-1);
     const Size tokens = hidden.numel() / width;
     const Tensor gradient = zeros(session, {tokens, width}, hidden.dtype());
+    const Tensor of_weight = weight.requires_grad() ? zeros(session, weight.sizes(), weight.dtype()) : Tensor();
     const Tensor empty_loss = zeros(session, {}, DType::float32);
-    const LossRows rows{view(detach(hidden), {tokens, width}), targets, places, weight.size(0)};
+    const LossRows rows{view(detach(hidden), {tokens, width}), targets, places, weight};
     Tensor loss = score_labels(run, rows, checked, scaling);
     set_history(loss, node);
     node->save(gradient);
     node->save(scaling);
+    node->save(of_weight);
     return loss;
 }
 

@@ -28,7 +28,7 @@ std::int64_t power_below(std::int64_t number) {
 bool is_small_card(const Device& device) { return device.capacity_known && device.total.count <= kSmallCard; }
 
 bool is_in_tiles_of(const HeadSizes& head, const Device& device, std::int64_t scored) {
-    return device.capability.major >= 8 && scored >= (is_small_card(device) ? 0 : kFewestInTiles) &&
+    return !head.is_trained && device.capability.major >= 8 && scored >= (is_small_card(device) ? 0 : kFewestInTiles) &&
            ceil_div(head.vocabulary, kColumnsOfSplit) > 2;
 }
 
@@ -41,9 +41,9 @@ KernelLossLayout tiled_layout(const HeadSizes& head, const Device& device, std::
     return {rows, std::min(columns - columns % kColumnsOfSplit, all), true};
 }
 
-/// Of scored tokens, hidden size, vocabulary, and what the loss may take.
+/// Of scored tokens, hidden size, vocabulary, whether the head is trained, and what the loss may take.
 KernelLossLayout kernel_layout(const void* device, std::span<const std::int64_t> a) {
-    return kernel_loss_layout(HeadSizes{a[1], a[2]}, *static_cast<const Device*>(device), a[0], a[3]);
+    return kernel_loss_layout(HeadSizes{a[1], a[2], a[3] != 0}, *static_cast<const Device*>(device), a[0], a[4]);
 }
 std::int64_t rows_at_once(const void* device, std::span<const std::int64_t> a) { return kernel_layout(device, a).rows; }
 std::int64_t is_in_tiles(const void* device, std::span<const std::int64_t> a) { return kernel_layout(device, a).tiled; }
@@ -53,12 +53,17 @@ std::int64_t columns_at_once(const void* device, std::span<const std::int64_t> a
 
 }  // namespace
 
+HeadSizes head_of(const ModelSpec& spec, const TrainPlan& plan) {
+    return {spec.hidden_size, spec.vocab_size, trained_ends(spec, plan).head};
+}
+
 KernelLossLayout kernel_loss_layout(const Run& run, Size scored) {
     engine::Session& session = run.session;
+    const HeadSizes head = head_of(run.spec, run.plan);
     const auto answer = [&](SizeFunction function) {
-        return apply(
-            function, &session.device,
-            {scored, Size(run.spec.hidden_size), Size(run.spec.vocab_size), Size(run.plan.unsloth.on_card.loss_bytes)});
+        return apply(function, &session.device,
+                     {scored, Size(head.hidden), Size(head.vocabulary), Size(head.is_trained ? 1 : 0),
+                      Size(run.plan.unsloth.on_card.loss_bytes)});
     };
     KernelLossLayout out;
     out.tiled = session.decide("the loss takes a piece of the vocabulary", answer({is_in_tiles, "loss_is_tiled"}));

@@ -11,7 +11,10 @@ namespace vramfit::model {
 /// The output projection's.
 struct HeadSizes {
     std::int64_t hidden, vocabulary;
+    bool is_trained = false;
 };
+
+HeadSizes head_of(const ModelSpec& spec, const TrainPlan& plan);
 
 /// Of the logits in float32.
 struct KernelLossLayout {

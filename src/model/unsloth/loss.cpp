@@ -26,13 +26,14 @@ using namespace engine;
 
 namespace {
 
-/// The gradient of the hidden states that the forward has made, times that of the loss by the scale of float16's
-/// gradients.
+/// The gradients of the hidden states and of a trained head that the forward has made, times that of the loss by the
+/// scale of float16's gradients.
 void loss_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor made = node.unpack(0);
+    const Tensor made = node.unpack(0), of_weight = node.unpack(1);
     const Tensor mean = mean_all(in[0]);
     const Tensor scale = div(mean, 1);
     out[0] = mul(made, scale);
+    if (of_weight.defined()) out[1] = mul(of_weight, scale);
 }
 const NodeType kLossBackward{"UnslothFusedLossBackward", loss_backward};
 
@@ -69,14 +70,23 @@ Kernels kernels_for(const Run& run, Size tokens, Size width, Size vocabulary) {
     return {made.pieces, true};
 }
 
-/// Compiled by Inductor: logits of a part of the tokens, their gradient, that of the hidden states. Labels that do not
-/// begin on 16 bytes are copied (torch 2.11 _inductor/utils.py copy_misaligned_inputs).
+/// A head that is trained is cast to halves first, into memory that its gradient takes later.
+Tensor cast_head(const Tensor& weight, DType dtype, bool is_new) {
+    if (weight.dtype() == dtype) return {};
+    const Tensor cast = empty(weight.session(), weight.sizes(), dtype, Op::compiled);
+    if (is_new) try_kernel(weight.session(), {});
+    return cast;
+}
+
+/// Compiled by Inductor: logits of a part of the tokens, their gradient, those of the hidden states and of a head that
+/// is trained. Labels that do not begin on 16 bytes are copied (torch 2.11 _inductor/utils.py copy_misaligned_inputs).
 void run_part(const Run& run, Size begin, Size tokens, const Tensor& hidden, const Tensor& weight) {
     Session& session = run.session;
     const auto [pieces, are_new] = kernels_for(run, tokens, hidden.size(-1), weight.size(0));
     Tensor labels;
     if (!session.decide("labels of a part lie on 16 bytes", begin % 2 == 0))
         labels = empty(session, {tokens}, DType::int64, Op::clone);
+    Tensor of_weight = cast_head(weight, hidden.dtype(), are_new);
     const Size vocabulary = weight.size(0);
     const Dims all{tokens, vocabulary};
     const auto numbers = [&](Size count) { return empty(session, {count}, DType::float32, Op::compiled); };
@@ -96,9 +106,14 @@ void run_part(const Run& run, Size begin, Size tokens, const Tensor& hidden, con
         if (are_new && tries_reduction(vocabulary)) try_kernel(session, {});
     }
     labels.reset();
-    const Tensor of_hidden = empty(session, {tokens, hidden.size(-1)}, hidden.dtype(), Op::compiled);
-    of_logits.reset();
+    Tensor of_hidden = empty(session, {tokens, hidden.size(-1)}, hidden.dtype(), Op::compiled);
+    if (!weight.requires_grad()) of_logits.reset();
     if (are_new) try_kernel(session, of_hidden);
+    if (!weight.requires_grad()) return;
+    of_hidden.reset();
+    if (!of_weight.defined()) of_weight = empty(session, weight.sizes(), hidden.dtype(), Op::compiled);
+    of_logits.reset();
+    if (are_new) try_kernel(session, {});
 }
 
 Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, const Tensor& labels,
@@ -106,10 +121,12 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     Session& session = run.session;
     const Ref<Node> node = make_node(session, kLossBackward);
     add_edge(*node, hidden);
+    if (weight.requires_grad()) add_edge(*node, weight);
     const GradMode no_grad(session, false);
     const Tensor shifted = empty(session, labels.sizes(), DType::int64, Op::compiled);
     const Tensor divisor = divisor_of(items);
     const Tensor gradient = empty(session, hidden.sizes(), hidden.dtype(), Op::compiled);
+    const Tensor of_weight = weight.requires_grad() ? zeros_like(weight) : Tensor();
     Tensor loss = zeros(session, {}, DType::float32);
     if (!std::exchange(run.unsloth->has_asked_for_loss, true)) session.recorder.mark(std::string(kAsksForLoss));
     Size begin = 0;
@@ -119,6 +136,7 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     }
     set_history(loss, node);
     node->save(gradient);
+    node->save(of_weight);
     return loss;
 }
 

@@ -17,8 +17,15 @@ constexpr double kBytesOfLogit = 16;
 constexpr double kTolerance = 1e-9;
 constexpr double kMultiple = 4;
 
-/// Of tokens, vocabulary, bytes of the hidden states' gradient, which do not become fewer with more parts, and bytes
-/// that the loss may take.
+/// A trained head's gradient, and that of one part.
+std::int64_t bytes_of_head_gradients(const ModelSpec& spec, const TrainPlan& plan) {
+    if (!trained_ends(spec, plan).head) return 0;
+    const DType dtype = plan.training.fp16 ? DType::float32 : plan.load.dtype;
+    return 2 * spec.vocab_size * spec.hidden_size * element_size(dtype);
+}
+
+/// Of tokens, vocabulary, bytes of gradients that do not become fewer with more parts, and bytes that the loss may
+/// take.
 std::int64_t count_parts(const void*, std::span<const std::int64_t> a) {
     const double fixed = static_cast<double>(a[2]);
     const auto target = static_cast<double>(a[3]);
@@ -31,23 +38,24 @@ std::int64_t count_parts(const void*, std::span<const std::int64_t> a) {
 
 }  // namespace
 
-std::int64_t loss_part_count(const ModelSpec& spec, std::int64_t tokens, std::int64_t loss_bytes) {
-    const std::int64_t arguments[] = {tokens, spec.vocab_size, tokens * spec.hidden_size * 2, loss_bytes};
+std::int64_t loss_part_count(const ModelSpec& spec, const TrainPlan& plan, std::int64_t tokens,
+                             std::int64_t loss_bytes) {
+    const std::int64_t fixed = tokens * spec.hidden_size * 2 + bytes_of_head_gradients(spec, plan);
+    const std::int64_t arguments[] = {tokens, spec.vocab_size, fixed, loss_bytes};
     return count_parts(nullptr, arguments);
 }
 
-std::array<std::int64_t, 3> loss_cut(const ModelSpec& spec, const Stack& stack, const Device& device,
-                                     std::int64_t tokens, std::int64_t loss_bytes) {
-    if (!stack.unsloth_scores_by_kernels()) return {loss_part_count(spec, tokens, loss_bytes), 0, 0};
-    const KernelLossLayout out =
-        kernel_loss_layout(HeadSizes{spec.hidden_size, spec.vocab_size}, device, tokens, loss_bytes);
+std::array<std::int64_t, 3> loss_cut(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
+                                     const Device& device, std::int64_t tokens, std::int64_t loss_bytes) {
+    if (!stack.unsloth_scores_by_kernels()) return {loss_part_count(spec, plan, tokens, loss_bytes), 0, 0};
+    const KernelLossLayout out = kernel_loss_layout(head_of(spec, plan), device, tokens, loss_bytes);
     return {std::min(out.rows, tokens), out.columns, out.tiled};
 }
 
 std::vector<Size> loss_parts(const Run& run, Size tokens) {
-    const Size bytes = tokens * run.spec.hidden_size * 2;
+    const Size fixed = tokens * run.spec.hidden_size * 2 + bytes_of_head_gradients(run.spec, run.plan);
     const Size wanted = apply({count_parts, "loss_parts"}, nullptr,
-                              {tokens, Size(run.spec.vocab_size), bytes, Size(run.plan.unsloth.on_card.loss_bytes)});
+                              {tokens, Size(run.spec.vocab_size), fixed, Size(run.plan.unsloth.on_card.loss_bytes)});
     const std::int64_t parts = run.session.decide("parts of the loss", wanted);
     if (parts == 1) return {tokens};
     // torch.chunk: the last part may be smaller, and there may be fewer.

@@ -7,6 +7,7 @@
 #include "engine/ops/reduce.hpp"
 #include "model/parallel/collectives.hpp"
 #include "model/unsloth/rotary.hpp"
+#include "model/unsloth/trained_ends.hpp"
 
 namespace vramfit::model {
 
@@ -75,14 +76,16 @@ void end_training(const Run& run) {
     if (run.unsloth->staging.first.defined()) run.session.recorder.empty_cache();
 }
 
-void prepare_unsloth_trainer(const Run& run, const Network& network, Tensor& held_by_group) {
+void prepare_unsloth_trainer(const Run& run, Network& network, Tensor& held_by_group) {
     const GradMode no_grad(run.session, false);
     // models/rl.py _unsloth_rank_first, around the cut of rows that are put together.
     const bool cuts = run.plan.unsloth.padding_free && !run.plan.unsloth.packing;
     if (run.plan.distributed && cuts) barrier(run.session, held_by_group);
     look_for_untrained_tokens(run, network);
+    return_embedding(run, network);
     if (!is_gemma(run))
         run.unsloth->frequencies = empty(run.session, {run.spec.head_dim / 2}, DType::float32, Op::to_copy);
+    return_head(run, network);
 }
 
 }  // namespace vramfit::model

@@ -11,7 +11,7 @@ namespace vramfit {
 
 namespace {
 
-constexpr IntegerRange kCount = {.low = 0, .high = std::int64_t{1} << 31};
+constexpr IntegerRange kCountOfParts = {.low = 0, .high = std::int64_t{1} << 31};
 
 bool has_layers(AdapterKind kind) {
     return kind != AdapterKind::ia3 && kind != AdapterKind::ln_tuning && kind != AdapterKind::trainable_tokens &&
@@ -161,11 +161,11 @@ void read_miss_weights(ObjectReader& config) {
 /// OFTConfig.__post_init__ and OFTLayer.update_layer: one of both, the other one 0.
 void read_oft(ObjectReader& config, LoraPlan& plan) {
     AdapterOptions& options = plan.options;
-    ObjectReader::set(options.blocks, config.integer("r", kCount));
-    ObjectReader::set(options.block_size, config.integer("oft_block_size", kCount));
+    ObjectReader::set(options.blocks, config.integer("r", kCountOfParts));
+    ObjectReader::set(options.block_size, config.integer("oft_block_size", kCountOfParts));
     ObjectReader::set(options.block_share, config.boolean("block_share"));
     ObjectReader::set(options.use_cayley_neumann, config.boolean("use_cayley_neumann"));
-    ObjectReader::set(options.cayley_neumann_terms, config.integer("num_cayley_neumann_terms", kCount));
+    ObjectReader::set(options.cayley_neumann_terms, config.integer("num_cayley_neumann_terms", kCountOfParts));
     if ((options.blocks == 0) == (options.block_size == 0))
         config.problems().invalid(config.path("oft_block_size"),
                                   fmt::format("r is {} and oft_block_size {}: exactly one of them has to be 0 (peft)",

@@ -103,6 +103,7 @@ inline constexpr KeyRow kScriptRows[] = {
     {"GRPOTrainer", KeyUse::unsupported, "training with rewards by Unsloth is not predicted"},
     {"RLOOTrainer", KeyUse::unsupported, "training with rewards by Unsloth is not predicted"},
     {"GKDTrainer", KeyUse::unsupported, "distillation by Unsloth is not predicted"},
+    {"OnlineDPOTrainer", KeyUse::unsupported, "training with rewards by Unsloth is not predicted"},
     {"PPOTrainer", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"RewardTrainer", KeyUse::unsupported, "training a reward model is not predicted yet"},
     {"trainer.optimizers", KeyUse::unsupported, "an optimizer that the script makes is not predicted"},

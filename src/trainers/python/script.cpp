@@ -17,9 +17,9 @@ namespace {
 constexpr int kDeepestValue = 8;
 
 /// Those that the formats have rows for.
-constexpr std::string_view kTrainers[] = {"SFTTrainer",  "UnslothTrainer", "Trainer",     "DPOTrainer",
-                                          "GRPOTrainer", "ORPOTrainer",    "KTOTrainer",  "RewardTrainer",
-                                          "PPOTrainer",  "CPOTrainer",     "RLOOTrainer", "GKDTrainer"};
+constexpr std::string_view kTrainers[] = {
+    "SFTTrainer",    "UnslothTrainer", "Trainer",    "DPOTrainer",  "GRPOTrainer", "ORPOTrainer",     "KTOTrainer",
+    "RewardTrainer", "PPOTrainer",     "CPOTrainer", "RLOOTrainer", "GKDTrainer",  "OnlineDPOTrainer"};
 
 bool is_config(const Object& o) {
     if (!o.is(Kind::call)) return false;
@@ -33,6 +33,7 @@ std::span<const std::string_view> names_of(const Object& called) {
     if (name == "DPOTrainer" || name == "KTOTrainer") return kReferenceTrainerNames;
     if (name == "GRPOTrainer" || name == "RLOOTrainer") return kGroupTrainerNames;
     if (name == "GKDTrainer") return kDistillationTrainerNames;
+    if (name == "OnlineDPOTrainer") return kOnlineTrainerNames;
     if (name.ends_with("Trainer")) return kTrainerNames;
     if (name == "LoraConfig") return kLoraNames;
     if (name == "BitsAndBytesConfig") return kBitsAndBytesNames;

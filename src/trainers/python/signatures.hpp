@@ -20,6 +20,9 @@ inline constexpr std::string_view kGroupTrainerNames[] = {"model", "reward_funcs
 /// gkd_trainer.py.
 inline constexpr std::string_view kDistillationTrainerNames[] = {"model",         "teacher_model", "args",
                                                                  "data_collator", "train_dataset", "eval_dataset"};
+/// online_dpo_trainer.py.
+inline constexpr std::string_view kOnlineTrainerNames[] = {"model",         "ref_model",     "reward_funcs", "args",
+                                                           "data_collator", "train_dataset", "eval_dataset"};
 inline constexpr std::string_view kFromPretrainedNames[] = {"pretrained_model_name_or_path"};
 inline constexpr std::string_view kFastNames[] = {"model_name",   "max_seq_length", "dtype",          "load_in_4bit",
                                                   "load_in_8bit", "load_in_16bit",  "full_finetuning"};

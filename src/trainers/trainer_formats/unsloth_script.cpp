@@ -1,5 +1,6 @@
 // Unsloth: Python scripts and notebooks with FastLanguageModel.
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "spec/unsloth_copies.hpp"
 #include "trainers/common.hpp"
@@ -70,7 +71,6 @@ constexpr std::string_view kUnslothHarmless[] = {
     "get_peft_model.temporary_location",
     "get_peft_model.ensure_weight_tying",
     "get_peft_model.task_type",
-    "embedding_learning_rate",
 };
 constexpr auto kUnslothHarmlessRows = harmless_rows(kUnslothHarmless);
 constexpr auto kUnslothSftRows = harmless_rows(kIgnoredSftArguments);
@@ -79,6 +79,7 @@ constexpr KeyRow kUnslothSft[] = {
     {"max_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"packing", KeyUse::used, "batch", "true|false"},
     {"padding_free", KeyUse::used, "batch"},
+    {"embedding_learning_rate", KeyUse::used, "unsloth.embedding_learning_rate", ""},
     {"pad_to_multiple_of", KeyUse::harmless},
     {"activation_offloading", KeyUse::unsupported, "activations in host memory are not predicted"},
 };
@@ -101,14 +102,29 @@ std::vector<std::string> unsloth_targets(Reader& reader) {
     return {"gate_proj", "up_proj", "down_proj"};
 }
 
+/// models/_utils.py _redirect_embedding_targets: an embedding and a head among the targets are trained whole.
+std::vector<std::string> without_ends(const std::vector<std::string>& targets, std::vector<std::string>& saved) {
+    std::vector<std::string> out;
+    for (const std::string& target : targets) {
+        const bool is_end = target == "embed_tokens" || target == "lm_head";
+        const bool is_new = std::find(saved.begin(), saved.end(), target) == saved.end();
+        if (!is_end)
+            out.push_back(target);
+        else if (is_new)
+            saved.push_back(target);
+    }
+    return out;
+}
+
 // unsloth 2026.10.7, models/llama.py get_peft_model.
 void read_unsloth_adapter(Reader& reader, Draft& draft) {
     LoraPlan& lora = draft.job.plan.peft.emplace();
     lora.r = reader.integer_or("get_peft_model.r", 16, {.low = 1});
     lora.lora_alpha = reader.real_or("get_peft_model.lora_alpha", 16);
     lora.lora_dropout = reader.real_or("get_peft_model.lora_dropout", 0);
-    set_targets(reader, "get_peft_model.target_modules", unsloth_targets(reader), draft);
     lora.modules_to_save = reader.texts("get_peft_model.modules_to_save").value_or(std::vector<std::string>());
+    set_targets(reader, "get_peft_model.target_modules", without_ends(unsloth_targets(reader), lora.modules_to_save),
+                draft);
     lora.use_rslora = reader.boolean("get_peft_model.use_rslora").value_or(false);
     constexpr Named<LoraBias> kBiases[] = {
         {"none", LoraBias::none}, {"all", LoraBias::all}, {"lora_only", LoraBias::lora_only}};
@@ -159,7 +175,6 @@ void read_unsloth_rows(Reader& reader, Draft& draft) {
 constexpr std::pair<const char*, const char*> kInexactKeys[] = {
     {"trainer.compute_metrics", "measures of the logits are not supported with Unsloth's step"},
     {"trainer.preprocess_logits_for_metrics", "measures of the logits are not supported with Unsloth's step"},
-    {"UnslothTrainer", "UnslothTrainer is not compared"},
     {"Trainer", "another trainer than SFTTrainer is not compared"},
     {"prepare_model_for_kbit_training", "peft's preparation is not supported with Unsloth's step"},
     {"gradient_checkpointing_enable", "checkpointing by the script is not supported with Unsloth's step"},
@@ -190,6 +205,7 @@ void read_unsloth_step(Reader& reader, const std::string& checkpointing, Draft& 
     UnslothDraft& unsloth = draft.unsloth.emplace();
     read_unsloth_checkpointing(checkpointing, unsloth);
     unsloth.plan.max_seq_length = reader.integer("from_pretrained.max_seq_length", {.low = 1}).value_or(2048);
+    unsloth.plan.embedding_learning_rate = reader.real("embedding_learning_rate");
     const auto bar_if = [&](bool condition, const char* why) {
         if (condition) unsloth.inexact.emplace_back(why);
     };

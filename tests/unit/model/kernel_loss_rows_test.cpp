@@ -35,6 +35,7 @@ TEST_CASE("the loss takes whole rows, or pieces of the vocabulary on small cards
         {kMistral, "A100", 4094, kPlenty, 2048, 32000, false},
         {kMistral, "RTX4090", 4094, kPlenty, 2048, 32000, false},
         {kGemma, "A100", 2046, kPlenty, 512, 256000, false},
+        {{2048, 128256, true}, "A100", 4096, kPlenty, 512, 128256, false},  // a head that is trained
         {{1024, 50257}, "T4", 100, kPlenty, 1024, 50264, false},
         {kLlama, "T4", 1022, std::int64_t{128} << 20, 261, 128256, false},
         {kLlama, "T4", 1022, 1, 2, 128256, false},

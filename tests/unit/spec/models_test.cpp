@@ -43,7 +43,7 @@ TEST_CASE("every built-in model loads, is counted and is found by all its names"
     CHECK(built_in_models().size() >= 100);
     std::set<std::string> names;
     for (std::size_t i = 0; const BuiltInModel& model : built_in_models()) {
-        if (!test::is_tried(i++, 5)) continue;
+        if (!test::is_tried(i++, 12)) continue;
         INFO(model.name);
         const ModelSpec spec = spec_of(model);
         CHECK(spec.name == model.name);
@@ -135,7 +135,7 @@ TEST_CASE("parameters are counted as published") {
     const auto lines = lines_of("model_counts.jsonl");
     CHECK(lines.size() == 401);
     for (std::size_t i = 0; const std::string& line : lines) {
-        if (!test::is_tried(i++, 5)) continue;
+        if (!test::is_tried(i++, 12)) continue;
         Problems problems("counts");
         const JsonValue row = parse_json(line, problems);
         REQUIRE(problems.none());

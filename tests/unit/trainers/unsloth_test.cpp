@@ -115,16 +115,31 @@ TEST_CASE("of copies with layers in 16 bits those are known that runs have print
 
 TEST_CASE("what Unsloth's step was not compared with bars the exact answer by name") {
     CHECK(bars({.loader = "FastModel"}, "FastModel"));
-    CHECK(bars({.trainer_class = "UnslothTrainer"}, "UnslothTrainer"));
     CHECK(bars({.adapters = "r = 16, lora_dropout = 0.1, target_modules = [\"q_proj\"]"}, "dropout"));
     CHECK(bars({.adapters = "r = 16, lora_dropout = 0.1", .arguments = "padding_free = False"}, "padded rows"));
     CHECK(bars({.adapters = "r = 16, use_gradient_checkpointing = False"}, "without checkpointing"));
     CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"up_proj\"]"}, "part of the MLP"));
-    CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"lm_head\"]"}, "other modules"));
+    CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"router\"]"}, "other modules"));
     CHECK(bars({.arguments = "packing = True, padding_free = False"}, "packing"));
     CHECK(bars({.arguments = "eval_strategy = \"steps\""}, "evaluation"));
     CHECK(bars({.trainer = "compute_metrics = measure"}, "logits"));
     CHECK(bars({.model = "google/gemma-2-2b"}, "gemma2"));
+}
+
+// unsloth 2026.10.7 models/_utils.py _redirect_embedding_targets, trainer.py UnslothTrainer.
+TEST_CASE("an embedding and a head among the targets are trained whole, of which no bound is known") {
+    const std::string targets = "r = 16, target_modules = [\"q_proj\", \"v_proj\", \"embed_tokens\", \"lm_head\"]";
+    const Reading reading = read({.adapters = targets,
+                                  .arguments = "optim = \"adamw_8bit\", embedding_learning_rate = 1e-5",
+                                  .trainer_class = "UnslothTrainer"});
+    const TrainPlan& plan = reading.job.plan;
+    CHECK(plan.loop.kind == LoopKind::unsloth);
+    REQUIRE(plan.peft);
+    CHECK(plan.peft->modules_to_save == std::vector<std::string>{"embed_tokens", "lm_head"});
+    CHECK(plan.unsloth.embedding_learning_rate == 1e-5);
+    const Reading bound = read({.adapters = targets, .loader = "FastModel"});
+    REQUIRE(bound.refusals.size() == 1);
+    CHECK(bound.refusals.front().key == "modules_to_save");
 }
 
 TEST_CASE("inputs of layers that stay on the GPU are proposed to wait in host memory") {

@@ -73,9 +73,9 @@ DEFAULTS: Job = {
 }
 
 #: Of Unsloth: arguments of FastLanguageModel.from_pretrained by its names, but for the checkpoint; null: not given, but for
-#: max_seq_length, which is then the batch's. `llm_int8_skip_modules`: a BitsAndBytesConfig that leaves these in 16 bits too. `peft` has the arguments of FastLanguageModel.get_peft_model, `training` those of SFTConfig.
+#: max_seq_length, which is then the batch's. `llm_int8_skip_modules`: a BitsAndBytesConfig that leaves these in 16 bits too. `embedding_learning_rate`: of UnslothTrainingArguments. `peft` has the arguments of FastLanguageModel.get_peft_model, `training` those of SFTConfig.
 UNSLOTH: Job = {"max_seq_length": None, "dtype": None, "load_in_4bit": True, "full_finetuning": False, "use_gradient_checkpointing": "unsloth",
-                "llm_int8_skip_modules": None}
+                "llm_int8_skip_modules": None, "embedding_learning_rate": None}
 #: `lengths` has one length for each row of the run, over and over; without packing they come in this order.
 UNSLOTH_BATCH: Job = {"sequence_length": 128, "lengths": None, "attention_mask": "ones", "labels": "copy"}
 #: What is left out is Unsloth's and trl's own choice.

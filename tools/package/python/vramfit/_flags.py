@@ -202,6 +202,8 @@ class PredictFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    embedding_learning_rate: str
+    """UnslothTrainer's own, for an embedding and a head that --save-whole names [as all others']"""
     row_lengths: str
     """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
@@ -445,6 +447,8 @@ class SweepFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str | Sequence[str]
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    embedding_learning_rate: str | Sequence[str]
+    """UnslothTrainer's own, for an embedding and a head that --save-whole names [as all others']"""
     row_lengths: str | Sequence[str]
     """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str | Sequence[str]
@@ -714,6 +718,8 @@ class PlanFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    embedding_learning_rate: str
+    """UnslothTrainer's own, for an embedding and a head that --save-whole names [as all others']"""
     row_lengths: str
     """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
@@ -833,8 +839,8 @@ class CheckFlags(TypedDict, total=False):
     """Read the file as if it did not have this key; may be repeated"""
     set: str | Sequence[str]
     """Read the file as if it had this value; may be repeated"""
-    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-gkd-script", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-rloo", "trl-rloo-script", "trl-script", "unsloth-script", "unsloth-studio"]
-    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-gkd-script, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-rloo, trl-rloo-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-gkd-script", "trl-grpo", "trl-grpo-script", "trl-online-dpo-script", "trl-preferences", "trl-preferences-script", "trl-rloo", "trl-rloo-script", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-gkd-script, trl-grpo, trl-grpo-script, trl-online-dpo-script, trl-preferences, trl-preferences-script, trl-rloo, trl-rloo-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
@@ -1012,6 +1018,8 @@ class TimelineFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    embedding_learning_rate: str
+    """UnslothTrainer's own, for an embedding and a head that --save-whole names [as all others']"""
     row_lengths: str
     """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str

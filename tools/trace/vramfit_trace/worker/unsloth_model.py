@@ -64,6 +64,7 @@ def build(job: Job, recorder: Recorder) -> torch.nn.Module:
                  "dtype": getattr(torch, wanted["dtype"]) if wanted["dtype"] else None}
     half = "bfloat16" if torch.cuda.get_device_capability() >= (8, 0) else "float16"
     arguments.update(quantization(arguments.pop("llm_int8_skip_modules"), half))
+    arguments.pop("embedding_learning_rate", None)  # the trainer's
     compile_anew()
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))
@@ -91,10 +92,15 @@ def table(job: Job) -> Any:
 
 
 def make_trainer(job: Job, model: torch.nn.Module, arguments: Any, progress: Any) -> Any:
-    """trl's SFTTrainer as Unsloth has changed it."""
+    """trl's SFTTrainer as Unsloth has changed it; UnslothTrainer where the ends of the network have a rate of their own."""
     import trl
+    import unsloth
 
-    return trl.SFTTrainer(model=model, processing_class=tokenizer_of(model), train_dataset=table(job), args=arguments, callbacks=[progress])
+    rate = job["unsloth"].get("embedding_learning_rate")
+    if rate is not None:
+        arguments.embedding_learning_rate = rate
+    trainer = trl.SFTTrainer if rate is None else unsloth.UnslothTrainer
+    return trainer(model=model, processing_class=tokenizer_of(model), train_dataset=table(job), args=arguments, callbacks=[progress])
 
 
 def know_scale(scaler: Any) -> None:
