@@ -9,6 +9,10 @@ if(VRAMFIT_SANITIZE)
   set(VRAMFIT_SANITIZE_FLAGS -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options(${VRAMFIT_SANITIZE_FLAGS})
   add_link_options(${VRAMFIT_SANITIZE_FLAGS})
+  find_program(VRAMFIT_LLD ld.lld)  # programs of 100 MB each, in a quarter of the time
+  if(VRAMFIT_LLD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_link_options(-fuse-ld=lld)
+  endif()
 endif()
 
 if(VRAMFIT_FUZZ)
