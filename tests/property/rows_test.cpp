@@ -120,13 +120,13 @@ TEST_CASE("rows: as predicted one by one, part 1") { check_part(0); }
 TEST_CASE("rows: as predicted one by one, part 2") { check_part(1); }
 TEST_CASE("rows: as predicted one by one, part 3") { check_part(2); }
 TEST_CASE("rows: as predicted one by one, part 4") { check_part(3); }
-TEST_CASE("rows: as predicted one by one, part 5") { check_part(4); }
-TEST_CASE("rows: as predicted one by one, part 6") { check_part(5); }
-TEST_CASE("rows: as predicted one by one, part 7") { check_part(6); }
-TEST_CASE("rows: as predicted one by one, part 8") { check_part(7); }
-TEST_CASE("rows: as predicted one by one, part 9") { check_part(8); }
-TEST_CASE("rows: as predicted one by one, part 10") { check_part(9); }
-TEST_CASE("rows: as predicted one by one, part 11") { check_part(10); }
-TEST_CASE("rows: as predicted one by one, part 12") { check_part(11); }
+TEST_CASE("rows: as predicted one by one, part 5", "[long]") { check_part(4); }
+TEST_CASE("rows: as predicted one by one, part 6", "[long]") { check_part(5); }
+TEST_CASE("rows: as predicted one by one, part 7", "[long]") { check_part(6); }
+TEST_CASE("rows: as predicted one by one, part 8", "[long]") { check_part(7); }
+TEST_CASE("rows: as predicted one by one, part 9", "[long]") { check_part(8); }
+TEST_CASE("rows: as predicted one by one, part 10", "[long]") { check_part(9); }
+TEST_CASE("rows: as predicted one by one, part 11", "[long]") { check_part(10); }
+TEST_CASE("rows: as predicted one by one, part 12", "[long]") { check_part(11); }
 
 }  // namespace vramfit::test

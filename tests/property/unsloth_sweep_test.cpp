@@ -69,7 +69,7 @@ TEST_CASE("sweeps of Unsloth's step: as predicted one by one") {
     CHECK(paths > 2 * kOfUnsloth);
 }
 
-TEST_CASE("sweeps of Unsloth's step: the longest rows and the largest batch") {
+TEST_CASE("sweeps of Unsloth's step: the longest rows and the largest batch", "[long]") {
     Random random(72);
     for (int questions = 0; questions < kLargestOfUnsloth; ++questions) {
         SweepQuestion q = unsloth_question(random);

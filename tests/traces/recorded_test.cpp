@@ -52,7 +52,7 @@ std::string differences_with(const json& trace, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("recorded networks have the requested bytes of their traces in every window") {
+TEST_CASE("recorded networks have the requested bytes of their traces in every window", "[long]") {
     std::ifstream lines(std::string(kFolder) + "traces.jsonl");
     std::size_t traces = 0, windows = 0;
     for (std::string line; std::getline(lines, line); ++traces) {
@@ -75,7 +75,8 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         const std::string name = recording.substr(0, recording.find("-tiny"));
         if (!network::built_in_type(name)) continue;
         INFO(trace["name"].get<std::string>());
-        CHECK(differences_with(trace, name + "-tiny.config.json") == "");
+        if (is_tried(static_cast<std::size_t>(jobs[name]), 4))
+            CHECK(differences_with(trace, name + "-tiny.config.json") == "");
         ++jobs[name];
     }
     std::ifstream of_types(std::string(kFolder) + "type_traces.jsonl");

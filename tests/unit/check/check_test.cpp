@@ -91,7 +91,7 @@ TEST_CASE("an 8-bit base is tried in 4 bits") {
     expect_that_all_fit(question, result.answers[0]);
 }
 
-TEST_CASE("what makes an Unsloth script smaller is in its own calls") {
+TEST_CASE("what makes an Unsloth script smaller is in its own calls", "[long]") {
     CheckQuestion question = about(
         "from unsloth import FastLanguageModel\n"
         "model, tokenizer = FastLanguageModel.from_pretrained(model_name=\"llama-3-8b\", max_seq_length=4096, "
@@ -109,7 +109,7 @@ TEST_CASE("what makes an Unsloth script smaller is in its own calls") {
     expect_that_all_fit(question, result.answers[0]);
 }
 
-TEST_CASE("where nothing fits, the smallest run says what is missing") {
+TEST_CASE("where nothing fits, the smallest run says what is missing", "[long]") {
     const CheckResult result = check(about(kLora, {"2GiB"}));
     REQUIRE(result.answers.size() == 1);
     const CheckAnswer& answer = result.answers[0];

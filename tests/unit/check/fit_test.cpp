@@ -52,7 +52,7 @@ void compare(Job job, std::int64_t most) {
 
 }  // namespace
 
-TEST_CASE("a run fits where its prediction says so, and reserves as much") {
+TEST_CASE("a run fits where its prediction says so, and reserves as much", "[long]") {
     compare(lora_job(false), 6144);
     compare(lora_job(true), 6144);
 }

@@ -96,7 +96,7 @@ TEST_CASE("methods for several cards are as their schema says") {
     CHECK(document["methods"].size() == report.answer.rows.size());
 }
 
-TEST_CASE("answers about trainers' files are as their schema says") {
+TEST_CASE("answers about trainers' files are as their schema says", "[long]") {
     const auto* card = GENERATE("", "24GiB", "4GiB");
     const auto* more = GENERATE("", "rl: dpo\n", "unheard_of: 1\n");
     CheckQuestion question;

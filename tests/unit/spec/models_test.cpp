@@ -100,7 +100,7 @@ TEST_CASE("of Gemma 3 the whole is loaded, unless the text part is asked for") {
                "config.json /vision_config/image_size", "448 was not recorded"));
 }
 
-TEST_CASE("of Gemma 4 the whole is loaded, of Qwen3.5 where that is said") {
+TEST_CASE("of Gemma 4 the whole is loaded, of Qwen3.5 where that is said", "[long]") {
     const auto count = [](const char* name, std::optional<bool> text_part) {
         return total_parameters(as_loaded(load_model(name, {}), text_part));
     };

@@ -72,7 +72,7 @@ TEST_CASE("keys of Gemma 4 that the recording does not cover are refused by name
     CHECK(with(R"(, "per_layer_config": {"2": {"head_dim": 264}})").starts_with("config.json /per_layer_config:"));
 }
 
-TEST_CASE("of Gemma 4 the text part is known by name") {
+TEST_CASE("of Gemma 4 the text part is known by name", "[long]") {
     for (const char* name : {"gemma-4-31b", "google/gemma-4-26B-A4B-it", "unsloth/gemma-4-E2B-it", "gemma-4-e4b-it"}) {
         INFO(name);
         CHECK(load_model(name, {}).is_text_part);

@@ -79,7 +79,7 @@ TEST_CASE("trainers that leave the tower as it is loaded are predicted with it, 
     CHECK(answer("f.yaml", axolotl + "lora_target_linear: true\n").refusals.empty());
 }
 
-TEST_CASE("Qwen3.5, Gemma 4 and Mistral Small 3 are predicted whole where the trainer loads them whole") {
+TEST_CASE("Qwen3.5, Gemma 4 and Mistral Small 3 are predicted whole where the trainer loads them whole", "[long]") {
     const auto loads_tower = [](std::string name, std::string text) {
         return has_towers(answer(std::move(name), std::move(text)).job.model);
     };
@@ -127,7 +127,7 @@ TEST_CASE("where the file itself loads the text part that is predicted") {
     CHECK(about_tower("s.py", with("")).find("Unsloth loads") != std::string::npos);
 }
 
-TEST_CASE("of Qwen3.5 AutoModelForCausalLM loads the text part, and trainers the whole") {
+TEST_CASE("of Qwen3.5 AutoModelForCausalLM loads the text part, and trainers the whole", "[long]") {
     const std::string factory = about_tower("f.yaml", kFactory + "qwen3.5-9b\n");
     CHECK(factory.find("LLaMA-Factory loads Qwen3_5ForConditionalGeneration") != std::string::npos);
     CHECK(
