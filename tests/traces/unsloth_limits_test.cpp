@@ -45,7 +45,8 @@ Seen compare_outcomes(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("Unsloth near a card's limit: no run that is said to fit runs out of memory, none that is not ends") {
+TEST_CASE("Unsloth near a card's limit: no run that is said to fit runs out of memory, none that is not ends",
+          "[long]") {
     const Seen seen = compare_outcomes("/unsloth_limits.jsonl");
     CHECK(seen.runs >= 30);
     CHECK(seen.ended >= 10);
