@@ -34,9 +34,8 @@ constexpr RefusedKey kRefusedByOnline[] = {
 }  // namespace
 
 void read_online(ObjectReader& training, PreferencePlan& plan) {
-    static constexpr Named<PairLoss> kLosses[] = {{"sigmoid", PairLoss::sigmoid}, {"ipo", PairLoss::ipo}};
     GrpoPlan& how = plan.grpo;
-    if (const auto loss = training.choice<PairLoss>("loss_type", kLosses)) plan.loss_types = {*loss};
+    if (const auto loss = training.choice<PairLoss>("loss_type", kOnlineLossNames)) plan.loss_types = {*loss};
     ObjectReader::set(*how.max_completion_length,
                       training.integer("max_new_tokens", {.low = 1, .high = std::int64_t{1} << 31}));
     if (const auto temperature = training.real("temperature", {})) how.has_temperature = *temperature != 1;

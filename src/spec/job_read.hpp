@@ -42,7 +42,6 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments);
 /// Of online DPO the same, and what PRMConfig has beside.
 void read_online(ObjectReader& training, PreferencePlan& plan);
 void put_online(const TrainPlan& plan, JsonValue& arguments);
-inline constexpr std::int64_t kOnlineMaxLength = 512;  ///< OnlineDPOConfig.max_length
 inline constexpr std::string_view kIgnoredByPrm[] = {"max_completion_length", "step_separator",
                                                      "train_on_last_step_only"};
 /// Of GKD the same.

@@ -12,9 +12,12 @@ namespace vramfit {
 /// transformers' Trainer or one that is made from it.
 inline bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::plain; }
 
+/// Than LoRA's two matrices.
+inline bool has_more_in_layers(const LoraPlan& lora) {
+    return lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.target_parameters.empty();
+}
 inline bool has_more_than_matrices(const LoraPlan& lora) {
-    return lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
-           !lora.target_parameters.empty();
+    return has_more_in_layers(lora) || !lora.modules_to_save.empty();
 }
 
 /// Tokens of one row, with the virtual ones in front of it.

@@ -89,10 +89,10 @@ void check_targets(const ModelSpec& model, const TrainPlan& plan, const LoraPlan
 
 /// What is trained whole.
 void check_saved(const LoraPlan& lora, Slice& slice) {
-    const auto is_end = [](const std::string& name) { return name == "embed_tokens" || name == "lm_head"; };
-    slice.refuse_if(
-        !std::all_of(lora.modules_to_save.begin(), lora.modules_to_save.end(), is_end), "peft.modules_to_save",
-        "training other modules whole than the embedding and the head is not supported", "embed_tokens and lm_head");
+    slice.refuse_if(!std::all_of(lora.modules_to_save.begin(), lora.modules_to_save.end(), is_end_of_network),
+                    "peft.modules_to_save",
+                    "training other modules whole than the embedding and the head is not supported",
+                    "embed_tokens and lm_head");
 }
 
 /// unsloth 2026.10.7, models/_ddp_defaults.py: for these it leaves the search to transformers, which searches.
@@ -109,9 +109,7 @@ void check_search(const TrainPlan& plan, Problems& problems) {
 void check_adapters_of_unsloth(const ModelSpec& model, const TrainPlan& plan, const LoraPlan& lora, Slice& slice) {
     check_targets(model, plan, lora, slice);
     check_saved(lora, slice);
-    LoraPlan without_saved = lora;
-    without_saved.modules_to_save.clear();
-    slice.refuse_if(has_more_than_matrices(without_saved), "peft", "more than LoRA's two matrices is not supported",
+    slice.refuse_if(has_more_in_layers(lora), "peft", "more than LoRA's two matrices is not supported",
                     "no use_dora, bias, lora_bias, target_parameters");
     slice.refuse_if(!lora.rank_pattern.empty(), "peft.rank_pattern", "ranks by pattern are not supported",
                     "leave it out");
@@ -202,9 +200,11 @@ TrainedEnds trained_ends(const ModelSpec& spec, const TrainPlan& plan) {
     TrainedEnds out;
     if (plan.loop.kind != LoopKind::unsloth || !plan.peft) return out;
     const auto& saved = plan.peft->modules_to_save;
-    const auto names = [&](const char* name) { return std::find(saved.begin(), saved.end(), name) != saved.end(); };
-    out.embedding = names("embed_tokens");
-    out.head = names("lm_head");
+    const auto names = [&](std::string_view name) {
+        return std::find(saved.begin(), saved.end(), name) != saved.end();
+    };
+    out.embedding = names(kEmbeddingName);
+    out.head = names(kHeadName);
     out.tied = out.embedding && out.head && spec.tie_word_embeddings;
     return out;
 }

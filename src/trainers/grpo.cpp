@@ -145,7 +145,7 @@ constexpr std::string_view kOnlyRloo[] = {"normalize_advantages", "reward_clip_r
 }  // namespace
 
 void read_sampling(Reader& reader, GrpoPlan& grpo) {
-    grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
+    if (const auto temperature = reader.real("temperature")) grpo.has_temperature = *temperature != 1;
     const double penalty = reader.real("repetition_penalty").value_or(1);
     grpo.penalizes_repetition = penalty != 1;
     if (penalty <= 0)
@@ -187,12 +187,6 @@ bool is_for_group_trainer(const Document& document, const GroupTrainer& trainer,
     return says(document);
 }
 
-bool calls_group_trainer(const Document& document, const GroupTrainer& trainer) {
-    const std::vector<std::string>& keys = document.root.keys;
-    return document.syntax == Syntax::python && !is_unsloth(document) &&
-           std::find(keys.begin(), keys.end(), trainer.name) != keys.end();
-}
-
 void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     plan.loop.kind = trainer.loop;
@@ -218,11 +212,7 @@ void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     grpo.masks_truncated = reader.boolean("mask_truncated_completions").value_or(false);
     grpo.max_completion_length.reset();  // as long as the rows are
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(false);
-    if (draft.evaluation) {
-        reader.refuse(draft.evaluation->key, "generation during evaluation is not predicted",
-                      "eval_strategy: no, or --assume-off eval_strategy");
-        draft.evaluation.reset();
-    }
+    refuse_evaluation(reader, "generation during evaluation is not predicted", draft);
     read_group_rows(reader, trainer, draft);
 }
 

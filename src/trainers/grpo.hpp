@@ -24,8 +24,6 @@ bool is_for_group_trainer(const Document& document, const GroupTrainer& trainer,
                           bool (*says)(const Document& document));
 /// Whether a file of keys says RLOO, by a key of its own or a name.
 bool says_rloo(const Document& document);
-/// Whether a script calls the trainer.
-bool calls_group_trainer(const Document& document, const GroupTrainer& trainer);
 
 /// What tokens are drawn from; vLLM does it in memory of its own.
 void read_sampling(Reader& reader, GrpoPlan& grpo);

@@ -135,6 +135,12 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
     read_pair_rows(reader, draft);
 }
 
+void refuse_evaluation(Reader& reader, std::string_view why, Draft& draft) {
+    if (!draft.evaluation) return;
+    reader.refuse(draft.evaluation->key, std::string(why), "eval_strategy: no, or --assume-off eval_strategy");
+    draft.evaluation.reset();
+}
+
 void refuse_divided(Draft& draft) {
     draft.no_fsdp = "FSDP in preference training is not predicted";
     draft.no_zero = draft.no_zero3 = "DeepSpeed in preference training is not predicted";

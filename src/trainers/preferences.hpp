@@ -28,6 +28,9 @@ void read_pair_losses(Reader& reader, std::string_view key, PreferencePlan& plan
 /// called.
 void judge_task(Reader& reader, std::string_view key, std::string_view trained, const Draft& draft);
 
+/// What is asked of evaluation, where it is not predicted.
+void refuse_evaluation(Reader& reader, std::string_view why, Draft& draft);
+
 /// What these trainers make of a divided model is not predicted.
 void refuse_divided(Draft& draft);
 /// The same of trl's own trainers, of which DPO's was compared under ZeRO-1 and 2.

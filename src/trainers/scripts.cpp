@@ -178,6 +178,12 @@ bool is_unsloth(const Document& document) {
            document.root.find("UnslothTrainer");
 }
 
+bool calls_trainer(const Document& document, std::string_view trainer) {
+    const std::vector<std::string>& keys = document.root.keys;
+    return document.syntax == Syntax::python && !is_unsloth(document) &&
+           std::find(keys.begin(), keys.end(), trainer) != keys.end();
+}
+
 bool is_plain_trainer(const Document& document) {
     return document.syntax == Syntax::python && document.root.find("Trainer") && !is_unsloth(document);
 }

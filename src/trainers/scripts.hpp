@@ -30,5 +30,7 @@ void read_script_rows(Reader& reader, Draft& draft);
 /// The script's trainer is transformers' own, not trl's.
 bool is_plain_trainer(const Document& document);
 bool is_unsloth(const Document& document);
+/// A script that calls this trainer of trl's.
+bool calls_trainer(const Document& document, std::string_view trainer);
 
 }  // namespace vramfit::trainers

@@ -13,7 +13,7 @@ namespace vramfit::test {
 namespace {
 
 constexpr int kOfUnsloth = kSanitized ? 6 : 20;
-constexpr int kLargestOfUnsloth = kSanitized ? 2 : 20;
+constexpr int kLargestOfUnsloth = 20;
 
 /// Up to 80,000 tokens of up to 128,256 words: from 1 to 40 parts.
 SweepQuestion unsloth_question(Random& random) {

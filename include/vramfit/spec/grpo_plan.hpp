@@ -55,6 +55,8 @@ struct GrpoPlan {
     friend bool operator==(const GrpoPlan&, const GrpoPlan&) = default;
 };
 
+inline constexpr std::int64_t kOnlineMaxLength = 512;  ///< OnlineDPOConfig.max_length
+
 /// trl's own values where nothing is said: grpo_config.py, rloo_config.py, online_dpo_config.py of 1.16.0.
 constexpr GrpoPlan plan_of_groups(LoopKind kind) {
     GrpoPlan out;

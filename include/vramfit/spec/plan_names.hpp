@@ -73,6 +73,8 @@ inline constexpr Named<PairLoss> kPairLossNames[] = {
     {"nca_pair", PairLoss::nca_pair},   {"robust", PairLoss::robust},     {"bco_pair", PairLoss::bco_pair},
     {"sppo_hard", PairLoss::sppo_hard}, {"apo_zero", PairLoss::apo_zero}, {"apo_down", PairLoss::apo_down},
     {"discopop", PairLoss::discopop},   {"sft", PairLoss::sft},           {"sigmoid_norm", PairLoss::sigmoid_norm}};
+/// OnlineDPOConfig's.
+inline constexpr Named<PairLoss> kOnlineLossNames[] = {{"sigmoid", PairLoss::sigmoid}, {"ipo", PairLoss::ipo}};
 inline constexpr Named<LoopLoss> kLossNames[] = {{"model", LoopLoss::model}, {"logits_mean", LoopLoss::logits_mean}};
 inline constexpr Named<OutputLife> kOutputNames[] = {{"until_next_forward", OutputLife::until_next_forward},
                                                      {"until_step_end", OutputLife::until_step_end}};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vramfit {
@@ -25,6 +26,10 @@ struct UnslothOnCard {
 
     friend bool operator==(const UnslothOnCard&, const UnslothOnCard&) = default;
 };
+
+/// Modules that Unsloth trains whole beside adapters.
+inline constexpr std::string_view kEmbeddingName = "embed_tokens", kHeadName = "lm_head";
+constexpr bool is_end_of_network(std::string_view module) { return module == kEmbeddingName || module == kHeadName; }
 
 /// Which of both ends of the network are trained whole beside adapters (`modules_to_save`).
 struct TrainedEnds {

@@ -13,8 +13,6 @@ using namespace engine;
 
 namespace {
 
-void move_to_host(const Run& run, Tensor& weight) { weight = host_tensor(run.session, weight.sizes(), weight.dtype()); }
-
 /// Halves are trained in float32: models/llama.py _unfreeze_modules_to_save.
 void place_copy(const Run& run, Tensor& copy) {
     const DType dtype = copy.dtype() == DType::float16 ? DType::float32 : copy.dtype();
@@ -32,6 +30,8 @@ void return_original(std::optional<OriginalModule>& original) {
 
 }  // namespace
 
+void move_to_host(Tensor& weight) { weight = host_tensor(weight.session(), weight.sizes(), weight.dtype()); }
+
 void offload_trained_ends(const Run& run, Network& network) {
     const TrainedEnds ends = trained_ends(run.spec, run.plan);
     if (ends.embedding && run.unsloth->embedding_on_host) {  // models/vision.py restore_input_embedding
@@ -40,12 +40,12 @@ void offload_trained_ends(const Run& run, Network& network) {
     }
     if (!offloads_inputs(run)) return;
     if (ends.embedding) {
-        move_to_host(run, network.embed.weight);
+        move_to_host(network.embed.weight);
         network.embed.scale.reset();  // a plain embedding takes its place
         run.session.recorder.empty_cache();
     }
     if (!ends.head || ends.tied) return;
-    move_to_host(run, network.head.weight);
+    move_to_host(network.head.weight);
     run.session.recorder.empty_cache();
 }
 

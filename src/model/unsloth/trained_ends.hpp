@@ -5,6 +5,9 @@
 
 namespace vramfit::model {
 
+/// Another tensor in its place, on the host.
+void move_to_host(Tensor& weight);
+
 /// Before get_peft_model makes adapters: with Unsloth's own checkpointing the matrices that will be copied wait on
 /// disk.
 void offload_trained_ends(const Run& run, Network& network);

@@ -94,14 +94,11 @@ inline constexpr std::string_view kGroupHarmless[] = {"epsilon",
                                                       "ref_model_sync_steps",
                                                       "ds3_gather_for_generation",
                                                       "transformers_continuous_batching_config",
-                                                      "vllm_model_impl",
-                                                      "vllm_structured_outputs_regex",
-                                                      "vllm_guided_decoding_regex",
-                                                      "vllm_server_base_url",
-                                                      "vllm_server_host",
-                                                      "vllm_server_port",
-                                                      "vllm_server_timeout",
-                                                      "vllm_group_port"};
+                                                      "vllm_guided_decoding_regex"};
+/// Of these and online DPO: what vLLM alone looks at.
+inline constexpr std::string_view kVllmHarmless[] = {
+    "vllm_model_impl",  "vllm_structured_outputs_regex", "vllm_server_base_url", "vllm_server_host",
+    "vllm_server_port", "vllm_server_timeout",           "vllm_group_port"};
 inline constexpr std::string_view kGrpoHarmless[] = {"log_completions_hub_repo",
                                                      "max_tool_calling_iterations",
                                                      "sapo_temperature_neg",
@@ -118,6 +115,7 @@ inline constexpr std::string_view kGrpoHarmless[] = {"log_completions_hub_repo",
                                                      "vllm_importance_sampling_clip_max",
                                                      "vllm_importance_sampling_clip_min"};
 
+inline constexpr auto kVllmHarmlessRows = harmless_rows(kVllmHarmless);
 inline constexpr auto kGroupHarmlessRows = harmless_rows(kGroupHarmless);
 inline constexpr auto kGrpoHarmlessRows = harmless_rows(kGrpoHarmless);
 

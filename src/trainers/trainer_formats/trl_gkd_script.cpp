@@ -1,6 +1,4 @@
 // TRL: Python scripts and notebooks that call GKDTrainer, trl/experimental/gkd of 1.16.0.
-#include <algorithm>
-
 #include "trainers/common.hpp"
 #include "trainers/keys/trl_preferences.hpp"
 #include "trainers/scripts.hpp"
@@ -40,11 +38,7 @@ constexpr auto kGkdSftRows = harmless_rows(kIgnoredSftArguments);
 const std::span<const KeyRow> kGkdScriptTables[] = {kGkdScriptKeys,     kScriptKeys,        kScriptHarmless,
                                                     kTrainingArguments, kHarmlessArguments, kGkdSftRows};
 
-bool is_gkd_script(const Document& document) {
-    const auto& keys = document.root.keys;
-    return document.syntax == Syntax::python && !is_unsloth(document) &&
-           std::find(keys.begin(), keys.end(), "GKDTrainer") != keys.end();
-}
+bool is_gkd_script(const Document& document) { return calls_trainer(document, "GKDTrainer"); }
 
 void read_gkd_arguments(Reader& reader, DistillationPlan& plan) {
     plan.lmbda = reader.real_or("lmbda", 0.5);
@@ -74,11 +68,7 @@ void read_gkd_script(Reader& reader, Draft& draft) {
     plan.trl_makes_adapters = !reader.has("adapted");
     read_gkd_arguments(reader, plan.distillation);
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);
-    if (draft.evaluation) {
-        reader.refuse(draft.evaluation->key, "evaluation in distillation is not predicted",
-                      "eval_strategy: no, or --assume-off eval_strategy");
-        draft.evaluation.reset();
-    }
+    refuse_evaluation(reader, "evaluation in distillation is not predicted", draft);
     read_teacher_of_script(reader, draft);
     draft.length_limit = reader.integer_or("max_length", 1024, {.low = 2});
     draft.length_key = "max_length";

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kGrpoModelHarmless = harmless_rows(kTrlHarmless);
 const std::span<const KeyRow> kGrpoTables[] = {kGroupKeys,         kGrpoKeys,          kTrlModelKeys,
                                                kTrainingArguments, kGrpoModelHarmless, kGroupHarmlessRows,
-                                               kGrpoHarmlessRows,  kHarmlessArguments};
+                                               kVllmHarmlessRows,  kGrpoHarmlessRows,  kHarmlessArguments};
 
 /// Keys that say so; RLOO has most of them as well.
 constexpr std::string_view kGrpoSigns[] = {"num_generations", "reward_funcs", "scale_rewards", "steps_per_generation"};

@@ -17,10 +17,10 @@ constexpr KeyRow kGrpoScriptKeys[] = {
      "completions with results of an environment are not predicted"},
 };
 const std::span<const KeyRow> kGrpoScriptTables[] = {
-    kGrpoScriptKeys, kGroupScriptKeys,   kGroupKeys,         kGrpoKeys,         kScriptKeys,
-    kScriptHarmless, kTrainingArguments, kGroupHarmlessRows, kGrpoHarmlessRows, kHarmlessArguments};
+    kGrpoScriptKeys,    kGroupScriptKeys,   kGroupKeys,        kGrpoKeys,         kScriptKeys,       kScriptHarmless,
+    kTrainingArguments, kGroupHarmlessRows, kVllmHarmlessRows, kGrpoHarmlessRows, kHarmlessArguments};
 
-bool is_grpo_script(const Document& document) { return calls_group_trainer(document, kGrpoTrainer); }
+bool is_grpo_script(const Document& document) { return calls_trainer(document, kGrpoTrainer.name); }
 
 void read_grpo_script(Reader& reader, Draft& draft) { read_group_script(reader, kGrpoTrainer, draft); }
 

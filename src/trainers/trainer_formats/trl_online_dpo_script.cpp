@@ -1,10 +1,10 @@
 // TRL: Python scripts and notebooks that call OnlineDPOTrainer, trl/experimental/online_dpo of 1.16.0.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
 #include "trainers/grpo.hpp"
+#include "trainers/keys/trl_grpo.hpp"
+#include "trainers/preferences.hpp"
 #include "trainers/scripts.hpp"
 #include "trainers/second_networks.hpp"
 #include "trainers/trainer_format.hpp"
@@ -34,48 +34,27 @@ constexpr KeyRow kOnlineScriptKeys[] = {
     {"reward_model_path", KeyUse::harmless},  // the trainer does not read it
     {"reward_weights", KeyUse::harmless},
     {"ds3_gather_for_generation", KeyUse::harmless},
-    {"peft_config.task_type", KeyUse::unsupported, "another task needs another head", "CAUSAL_LM"},
-    {"adapted", KeyUse::used, "trl.peft_config"},
-    {"trainer.reward_funcs", KeyUse::used, "loop.reward_models"},
-    {"trainer.reward_funcs.*", KeyUse::used, "loop.reward_models"},
-    {"trainer.reward_processing_classes", KeyUse::harmless},
     {"trainer.ref_model", KeyUse::unsupported, "a reference that the script loads itself is not predicted"},
     {"trainer.data_collator", KeyUse::unsupported, "rows that another collator makes are not predicted"},
 };
-constexpr std::string_view kIgnoredWithoutVllm[] = {"vllm_mode",
-                                                    "vllm_gpu_memory_utilization",
-                                                    "vllm_model_impl",
-                                                    "vllm_structured_outputs_regex",
-                                                    "vllm_server_base_url",
-                                                    "vllm_server_host",
-                                                    "vllm_server_port",
-                                                    "vllm_server_timeout",
-                                                    "vllm_group_port",
-                                                    "vllm_tensor_parallel_size",
-                                                    "vllm_enable_sleep_mode"};
+constexpr std::string_view kIgnoredWithoutVllm[] = {"vllm_mode", "vllm_gpu_memory_utilization",
+                                                    "vllm_tensor_parallel_size", "vllm_enable_sleep_mode"};
 constexpr auto kIgnoredWithoutVllmRows = harmless_rows(kIgnoredWithoutVllm);
-const std::span<const KeyRow> kOnlineScriptTables[] = {kOnlineScriptKeys,  kScriptKeys,        kScriptHarmless,
-                                                       kTrainingArguments, kHarmlessArguments, kIgnoredWithoutVllmRows};
+const std::span<const KeyRow> kOnlineScriptTables[] = {kOnlineScriptKeys,  kGroupScriptKeys,       kVllmHarmlessRows,
+                                                       kScriptKeys,        kScriptHarmless,        kTrainingArguments,
+                                                       kHarmlessArguments, kIgnoredWithoutVllmRows};
 
-bool is_online_script(const Document& document) {
-    const auto& keys = document.root.keys;
-    return document.syntax == Syntax::python && !is_unsloth(document) &&
-           std::find(keys.begin(), keys.end(), "OnlineDPOTrainer") != keys.end();
-}
+bool is_online_script(const Document& document) { return calls_trainer(document, "OnlineDPOTrainer"); }
 
 void read_online_arguments(Reader& reader, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     GrpoPlan& how = plan.preference.grpo;
     how = plan_of_groups(LoopKind::online_dpo);
-    how.has_reference = true;
-    const bool by_default = how.has_temperature;
-    constexpr Named<PairLoss> kLosses[] = {{"sigmoid", PairLoss::sigmoid}, {"ipo", PairLoss::ipo}};
-    if (const auto loss = choice<PairLoss>(reader, "loss_type", kLosses)) plan.preference.loss_types = {*loss};
+    if (const auto loss = choice<PairLoss>(reader, "loss_type", kOnlineLossNames)) plan.preference.loss_types = {*loss};
     read_sampling(reader, how);
-    if (!reader.has("temperature")) how.has_temperature = by_default;
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);
-    how.max_completion_length = reader.integer_or("max_new_tokens", 64, {.low = 1});
-    plan.training.max_length = reader.integer_or("max_length", 512, {.low = 1});
+    how.max_completion_length = reader.integer_or("max_new_tokens", *how.max_completion_length, {.low = 1});
+    plan.training.max_length = reader.integer_or("max_length", kOnlineMaxLength, {.low = 1});
     draft.group.emplace().completion = *how.max_completion_length;
 }
 
@@ -95,11 +74,7 @@ void read_online_script(Reader& reader, Draft& draft) {
     read_script_network(reader, true, draft);
     plan.trl_makes_adapters = !reader.has("adapted");
     read_online_arguments(reader, draft);
-    if (draft.evaluation) {
-        reader.refuse(draft.evaluation->key, "generation during evaluation is not predicted",
-                      "eval_strategy: no, or --assume-off eval_strategy");
-        draft.evaluation.reset();
-    }
+    refuse_evaluation(reader, "generation during evaluation is not predicted", draft);
     if (!reader.value("trainer.reward_funcs"))
         reader.invalid("OnlineDPOTrainer", "trl stops: `reward_funcs` must be provided", "reward_funcs=...");
     read_reward_sources(reader, draft);

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kRlooModelHarmless = harmless_rows(kTrlHarmless);
 const std::span<const KeyRow> kRlooTables[] = {kGroupKeys,         kRlooKeys,          kTrlModelKeys,
                                                kTrainingArguments, kRlooModelHarmless, kGroupHarmlessRows,
-                                               kHarmlessArguments};
+                                               kVllmHarmlessRows,  kHarmlessArguments};
 
 /// Keys that a file of the trainer has, most of them shared with GRPO's.
 constexpr std::string_view kRlooSigns[] = {"num_generations", "reward_funcs", "steps_per_generation",

@@ -12,11 +12,11 @@ namespace {
 constexpr KeyRow kRlooScriptKeys[] = {
     {"RLOOTrainer", KeyUse::harmless},
 };
-const std::span<const KeyRow> kRlooScriptTables[] = {kRlooScriptKeys,    kGroupScriptKeys,   kGroupKeys,
-                                                     kRlooKeys,          kScriptKeys,        kScriptHarmless,
-                                                     kTrainingArguments, kGroupHarmlessRows, kHarmlessArguments};
+const std::span<const KeyRow> kRlooScriptTables[] = {
+    kRlooScriptKeys, kGroupScriptKeys,   kGroupKeys,         kRlooKeys,         kScriptKeys,
+    kScriptHarmless, kTrainingArguments, kGroupHarmlessRows, kVllmHarmlessRows, kHarmlessArguments};
 
-bool is_rloo_script(const Document& document) { return calls_group_trainer(document, kRlooTrainer); }
+bool is_rloo_script(const Document& document) { return calls_trainer(document, kRlooTrainer.name); }
 
 void read_rloo_script(Reader& reader, Draft& draft) { read_group_script(reader, kRlooTrainer, draft); }
 

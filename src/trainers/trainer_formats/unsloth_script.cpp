@@ -1,6 +1,7 @@
 // Unsloth: Python scripts and notebooks with FastLanguageModel.
-#include <fmt/format.h>
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "spec/unsloth_copies.hpp"
 #include "trainers/common.hpp"
@@ -106,11 +107,9 @@ std::vector<std::string> unsloth_targets(Reader& reader) {
 std::vector<std::string> without_ends(const std::vector<std::string>& targets, std::vector<std::string>& saved) {
     std::vector<std::string> out;
     for (const std::string& target : targets) {
-        const bool is_end = target == "embed_tokens" || target == "lm_head";
-        const bool is_new = std::find(saved.begin(), saved.end(), target) == saved.end();
-        if (!is_end)
+        if (!is_end_of_network(target))
             out.push_back(target);
-        else if (is_new)
+        else if (std::find(saved.begin(), saved.end(), target) == saved.end())
             saved.push_back(target);
     }
     return out;
