@@ -216,24 +216,26 @@ bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
     const bool in_groups = generates_rows(plan.loop.kind) && !generates_pairs(plan.loop.kind);
     if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_llama_factory(plan)) return false;
     const ZeroPlan* const zero = plan.distributed->as<ZeroPlan>();
-    return plan.distributed->as<DdpPlan>() || (zero && zero->stage < 3) ||
+    return plan.distributed->as<DdpPlan>() || (zero && (is_dpo || zero->stage < 3)) ||
            (is_dpo && plan.distributed->as<Fsdp2Plan>());
 }
 
 /// What goes together of them.
 void check_preferences_of_processes(const TrainPlan& plan, Problems& problems) {
     const Fsdp2Plan* const fsdp = plan.distributed->as<Fsdp2Plan>();
+    const ZeroPlan* const zero = plan.distributed->as<ZeroPlan>();
+    if (plan.peft && (fsdp || (zero && zero->stage == 3)) &&
+        (!plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
+        problems.unsupported("peft.modules_to_save",
+                             "modules that are saved as a whole, or adapters on bare parameters, which are cut and the "
+                             "reference is without, are not supported",
+                             "leave them out");
     if (!fsdp) return;
     if (fsdp->context.size > 1 || fsdp->replicas > 1 || fsdp->cpu_offload || fsdp->cpu_ram_efficient_loading ||
         fsdp->prepared_by != FsdpPreparation::accelerate)
         problems.unsupported("distributed.fsdp_config",
                              "preference training with context parallelism, copies of shards, cpu_offload, "
                              "cpu_ram_efficient_loading or axolotl's own FSDP2 is not supported",
-                             "leave them out");
-    if (plan.peft && (!plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
-        problems.unsupported("peft.modules_to_save",
-                             "modules that are saved as a whole, or adapters on bare parameters, which FSDP2 cuts and "
-                             "the reference is without, are not supported",
                              "leave them out");
 }
 
@@ -301,7 +303,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                   "torch 2.10 or later only"
             : by_llama_factory(plan) ? "LLaMA-Factory's preference training is supported on one GPU only"
             : plan.loop.kind == LoopKind::dpo
-                ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, ZeRO-1 and 2, and FSDP2 only"
+                ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
             : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm
                 ? "trl's OnlineDPOTrainer and PRMTrainer are supported on one GPU only"
             : generates_rows(plan.loop.kind) ? "trl's GRPOTrainer and RLOOTrainer of 1.16 are supported with "

@@ -188,6 +188,12 @@ void raise_dtype(Network& network) {
     for_each_module(network, Overloaded{raise_table, raise_linear, [](Norm&) {}, raise_bare});
 }
 
+/// get_peft_model(autocast_adapter_dtype). trl 1.16 trainer/dpo_trainer.py DPOTrainer.__init__: false under ZeRO-3.
+bool raises_adapters(const Run& run, const Network& network) {
+    const bool by_trl = is_preference(run.plan.loop.kind) && run.plan.trl_makes_adapters;
+    return run.stack.adapters_of_float16_are_float32() && !(by_trl && network.partitions);
+}
+
 /// _mark_only_adapters_as_trainable: LoraConfig.bias.
 void train_biases(Network& network, LoraBias which) {
     if (which == LoraBias::none) return;
@@ -225,7 +231,7 @@ void add_adapters(const Run& run, Network& network) {
     // PeftModel.__init__, prepare_model_for_gradient_checkpointing: only where checkpointing is already on.
     if (network.checkpointing != Checkpointing::off && !run.plan.load.quantization)
         network.embed.output_requires_grad = true;
-    if (run.stack.adapters_of_float16_are_float32()) raise_dtype(network);
+    if (raises_adapters(run, network)) raise_dtype(network);
     if (saves_late) save_modules(run, network);
     for (Tensor* t : adapter_tensors(network)) {
         t->set_requires_grad(true);

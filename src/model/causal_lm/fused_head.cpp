@@ -21,19 +21,10 @@ Tensor scattered(const Tensor& mask, const Tensor& source) {
     return masked_scatter(zeros, mask, source);
 }
 
-}  // namespace
-
-std::vector<Tensor*> FusedOutput::all() {
-    std::vector<Tensor*> out;
-    for (Tensor* t : {&loss, &log_probs, &entropy, &mean_logits, &is_top1, &label_mask, &aux_loss})
-        if (t->defined()) out.push_back(t);
-    return out;
-}
-
-FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Size& labelled,
-                          const ScoreParts& parts, const Place& place) {
+/// The patched forward, without the hooks around it.
+FusedOutput scores_of_forward(const Run& run, const Network& network, const Batch& batch, const Size& labelled,
+                              const ScoreParts& parts, const Place& place) {
     FusedOutput out;
-    const CalledModel model(run, network, place);
     std::vector<Tensor> router_logits;
     const Tensor last = [&] {
         const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
@@ -72,6 +63,25 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
         out.aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
         out.loss = add(out.loss, mul(out.aux_loss, 1.0));
     }
+    return out;
+}
+
+}  // namespace
+
+std::vector<Tensor*> FusedOutput::all() {
+    std::vector<Tensor*> out;
+    for (Tensor* t : {&loss, &log_probs, &entropy, &mean_logits, &is_top1, &label_mask, &aux_loss})
+        if (t->defined()) out.push_back(t);
+    return out;
+}
+
+FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Size& labelled,
+                          const ScoreParts& parts, const Place& place) {
+    const CalledModel model(run, network, place);
+    FusedOutput out = scores_of_forward(run, network, batch, labelled, parts, place);
+    // The loss begins with the hook of the class; DeepSpeed's, which lets the head go, comes behind it.
+    if (is_preference(run.plan.loop.kind) && !run.plan.peft)
+        run.session.recorder.begin(phase_at(PhaseKind::loss, place));
     model.finish(out.all());
     return out;
 }

@@ -25,7 +25,9 @@ Tensor base_forward(const Embedding& layer, const Tensor& ids) {
 namespace {
 
 Tensor without_hooks(const Embedding& layer, const Tensor& ids) {
-    return layer.lora && !layer.lora->off ? lora_embedding(layer, ids) : base_forward(layer, ids);
+    if (!layer.lora) return base_forward(layer, ids);
+    if (!layer.lora->off) return lora_embedding(layer, ids);
+    return called(&layer, Part::base_layer, ids, [&](const Tensor& given) { return base_forward(layer, given); });
 }
 
 }  // namespace

@@ -50,7 +50,9 @@ Tensor functional_linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 Tensor forward(const Linear& layer, const Tensor& x) {
     return called_module(layer, x, [&layer](const Tensor& given) {
         if (layer.other) return layer.other->forward(layer, given);
-        return layer.lora && !layer.lora->off ? lora_linear(layer, given) : base_forward(layer, given);
+        if (!layer.lora) return base_forward(layer, given);
+        if (!layer.lora->off) return lora_linear(layer, given);
+        return called(&layer, Part::base_layer, given, [&](const Tensor& to) { return base_forward(layer, to); });
     });
 }
 

@@ -319,17 +319,17 @@ void run_trainer(const Run& run, Network& network) {
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.
-    Tensor held_by_group;
     const bool prepares_rows = is_preference(run.plan.loop.kind) && !generates_rows(run.plan.loop.kind);
     const auto wait_for_rows = [&] {
-        for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, held_by_group);
+        for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, network.held_by_group);
     };
     const bool is_packed = run.plan.load.quantization.has_value();
+    if (prepares_rows && is_partitioned(run.plan)) network.uncollected.clear();  // datasets makes enough garbage
     if (!is_packed) wait_for_rows();
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
-    if (run.unsloth) prepare_unsloth_trainer(run, network, held_by_group);
+    if (run.unsloth) prepare_unsloth_trainer(run, network);
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
         const bool factory = by_llama_factory(run.plan);
@@ -349,6 +349,7 @@ void run_trainer(const Run& run, Network& network) {
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
     if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
+    if (reference.pieces) reference.network->uncollected.clear();
     session.recorder.empty_cache();
     TrainingPlan outside = run.plan.training;
     std::optional<StepInBackward> inside;

@@ -24,7 +24,10 @@ Reference load_reference(const Run& run, Network& policy) {
     LoadPlan& load = out.plan->load;
     load.quantization.reset();
     load.on_device = !is_loaded_on_host(run);
-    if (out.plan->distributed) out.plan->distributed->load_on_device = load.on_device;
+    if (out.plan->distributed) {
+        out.plan->distributed->load_on_device = load.on_device;
+        out.plan->distributed->load_first = false;  // the trainer has its arguments: zero.Init is there
+    }
     if (by_llama_factory(run.plan)) {
         load.dtype = run.spec.checkpoint_dtype.value_or(load.dtype);  // torch_dtype="auto"
     } else if (run.stack.reference_is_like_policy()) {
@@ -60,7 +63,9 @@ Reference make_reference(const Run& run, Network& policy) {
     run.session.recorder.begin({PhaseKind::trainer});
     if (!run.plan.distributed) return reference;
     const Run asked = run.with(*reference.plan);
-    if (zero_of(run.plan))
+    if (is_partitioned(asked.plan))
+        reference.pieces = std::make_unique<Zero3Reference>(asked, *reference.network);  // prepare_deepspeed, stage 3
+    else if (zero_of(run.plan))
         place_by_deepspeed(asked, *reference.network);  // prepare_deepspeed, stage 0
     else if (run.plan.distributed->as<Fsdp2Plan>())
         reference.shards = std::make_unique<Fsdp2Reference>(asked, *reference.network);  // prepare_fsdp

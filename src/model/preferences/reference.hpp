@@ -6,6 +6,7 @@
 
 #include "model/causal_lm/causal_lm.hpp"
 #include "model/parallel/fsdp2/reference.hpp"
+#include "model/parallel/zero/stage3_reference.hpp"
 
 namespace vramfit::model {
 
@@ -15,6 +16,7 @@ struct Reference {
     std::unique_ptr<TrainPlan> plan;
     std::unique_ptr<Network> network;        ///< none: the policy's own, or precomputed
     std::unique_ptr<Fsdp2Reference> shards;  ///< what FSDP2 cuts of it
+    std::unique_ptr<Zero3Reference> pieces;  ///< the same of ZeRO-3
 };
 
 /// The trainer's constructor behind Trainer's: loads a reference where one is needed.
@@ -57,6 +59,7 @@ auto on_reference(const Run& run, Network& policy, const Reference& reference, c
     const engine::GradMode no_grad(run.session, false);
     if (reference.network) {
         const engine::Scoped<bool> evaluates(run.session.training, false);
+        const engine::Scoped<engine::ModuleHooks*> hooks(run.session.module_hooks, reference.pieces.get());
         const TrainPlan plan = plan_of_reference(run, reference);
         const Run asked = run.with(plan);
         return forward(asked, *reference.network);

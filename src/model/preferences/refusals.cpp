@@ -11,6 +11,7 @@
 #include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
+#include "model/loading/load.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/network/model.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -252,6 +253,9 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
         refuse("training.precompute_ref_log_probs",
                "scores that several processes gather before training are not supported", "false, or one GPU");
+    if (is_partitioned(plan) && !plan.peft && run.spec.mixture)
+        refuse("distributed.deepspeed.zero_optimization.stage",
+               "a reference with experts, which ZeRO-3 cuts too, is not supported", "an adapter, or ZeRO-2");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
                "leave it out");

@@ -24,8 +24,7 @@ namespace {
 
 /// models/vision.py offload_input_embedding: tokens are looked up in host memory from now on.
 void move_embedding_to_host(const Run& run, Network& network) {
-    const Tensor& weight = network.embed.weight;
-    network.embed.weight = host_tensor(run.session, weight.sizes(), weight.dtype());
+    move_to_host(network.embed.weight);
     run.unsloth->embedding_on_host = true;
 }
 
@@ -76,11 +75,11 @@ void end_training(const Run& run) {
     if (run.unsloth->staging.first.defined()) run.session.recorder.empty_cache();
 }
 
-void prepare_unsloth_trainer(const Run& run, Network& network, Tensor& held_by_group) {
+void prepare_unsloth_trainer(const Run& run, Network& network) {
     const GradMode no_grad(run.session, false);
     // models/rl.py _unsloth_rank_first, around the cut of rows that are put together.
     const bool cuts = run.plan.unsloth.padding_free && !run.plan.unsloth.packing;
-    if (run.plan.distributed && cuts) barrier(run.session, held_by_group);
+    if (run.plan.distributed && cuts) barrier(run.session, network.held_by_group);
     look_for_untrained_tokens(run, network);
     return_embedding(run, network);
     if (!is_gemma(run))

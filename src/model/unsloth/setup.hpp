@@ -18,7 +18,7 @@ void end_load(const Run& run, Network& network);
 void end_adapters(const Run& run, Network& network);
 
 /// While the trainer is built. The group of several processes keeps the tensor of a barrier.
-void prepare_unsloth_trainer(const Run& run, Network& network, Tensor& held_by_group);
+void prepare_unsloth_trainer(const Run& run, Network& network);
 
 /// Behind the last step: buffers of offloaded inputs begin anew.
 void end_training(const Run& run);

@@ -15,15 +15,15 @@ using namespace engine;
 
 namespace {
 
-constexpr std::uint8_t kAllGather = 2;
 constexpr std::uint8_t kCollectiveStream = 3;  // NCCL's own, of collectives that are waited for later
 
 }  // namespace
 
-Coordinator::Coordinator(Session& session, Partitions& partitions, const ZeroPlan& plan, std::int64_t prefetch)
+Coordinator::Coordinator(Session& session, Partitions& partitions, const ZeroPlan& plan, std::int64_t prefetch,
+                         std::uint8_t stream)
     : session_(session),
       partitions_(partitions),
-      stream_(plan.overlap_comm.value_or(true) ? kAllGather : std::uint8_t{0}),
+      stream_(plan.overlap_comm.value_or(true) ? stream : std::uint8_t{0}),
       prefetch_(prefetch),
       most_live_(plan.max_live_parameters),
       most_reuse_(plan.max_reuse_distance),
@@ -140,7 +140,7 @@ void Coordinator::gather(const std::vector<std::size_t>& given) {
         session_.streams.launch(kCollectiveStream);
         handle->done = session_.streams.now(kCollectiveStream);
     }
-    for (const std::size_t id : handle->ids) in_flight_[id] = handle;
+    for (const std::size_t id : handle->ids) in_flight_.emplace_back(id, handle);
 }
 
 // AllGatherCoalescedHandle.wait.
@@ -159,16 +159,21 @@ void Coordinator::wait(Handle& handle) {
     for (const std::size_t id : handle.ids) partitions_[id].status = Status::available;
 }
 
+std::shared_ptr<Coordinator::Handle> Coordinator::in_flight(std::size_t id) const {
+    for (const auto& [fetched, handle] : in_flight_)
+        if (fetched == id) return handle;
+    return nullptr;
+}
+
 void Coordinator::finish(std::size_t id) {
-    const auto found = in_flight_.find(id);
-    if (found == in_flight_.end()) return;
-    const std::shared_ptr<Handle> handle = std::move(found->second);
-    in_flight_.erase(found);
+    const std::shared_ptr<Handle> handle = in_flight(id);
+    if (!handle) return;
+    std::erase_if(in_flight_, [id](const auto& fetched) { return fetched.first == id; });
     wait(*handle);
 }
 
 void Coordinator::wait_for(std::size_t id) {
-    if (!in_flight_.contains(id)) return;
+    if (!in_flight(id)) return;
     const OnStream on(session_.recorder, stream_);
     fetches_.make_room(session_.streams);
     finish(id);
@@ -185,9 +190,9 @@ std::vector<std::size_t> Coordinator::in_order_of_waiting(std::vector<std::size_
     std::set<const Handle*> opened;
     std::sort(ids.begin(), ids.end());
     for (const std::size_t id : ids) {
-        const auto found = in_flight_.find(id);
-        const bool last = found != in_flight_.end() && left[found->second.get()] == 1;
-        const bool opens = !last && found != in_flight_.end() && opened.insert(found->second.get()).second;
+        const Handle* const handle = in_flight(id).get();
+        const bool last = handle && left[handle] == 1;
+        const bool opens = !last && handle && opened.insert(handle).second;
         turn[id] = opens ? 0 : last ? 1 : 2;
     }
     std::stable_sort(ids.begin(), ids.end(), [&](std::size_t a, std::size_t b) { return turn[a] < turn[b]; });

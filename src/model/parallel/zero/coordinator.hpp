@@ -16,12 +16,18 @@
 
 namespace vramfit::model {
 
+/// __allgather_stream of what is trained, and of a network beside it. 3 is NCCL's own.
+inline constexpr std::uint8_t kAllGather = 2;
+inline constexpr std::uint8_t kAllGatherOfReference = 4;
+
 /// deepspeed 0.19.8 runtime/zero/partitioned_param_coordinator.py PartitionedParameterCoordinator: the first pass is
 /// recorded, the next ones gather ahead by that record.
 class Coordinator {
   public:
     /// `prefetch`: prefetch_bucket_size in elements.
-    Coordinator(engine::Session& session, Partitions& partitions, const ZeroPlan& plan, std::int64_t prefetch);
+    /// `stream`: what it gathers on, unless the plan says that nothing overlaps.
+    Coordinator(engine::Session& session, Partitions& partitions, const ZeroPlan& plan, std::int64_t prefetch,
+                std::uint8_t stream = kAllGather);
 
     /// The parameters of a module; those of modules that are not named have none.
     void set_parameters(const engine::ModuleKey& key, std::vector<std::size_t> ids);
@@ -71,6 +77,7 @@ class Coordinator {
         std::int64_t step = 0;
     };
 
+    std::shared_ptr<Handle> in_flight(std::size_t id) const;
     void gather(const std::vector<std::size_t>& ids);
     void wait(Handle& handle);
     void finish(std::size_t id);
@@ -101,7 +108,7 @@ class Coordinator {
     std::vector<Use> uses_;
     std::deque<Use> queue_;
     std::map<std::size_t, std::int64_t> fetched_for_;  ///< most_recent_step_id_param_fetched_for
-    std::map<std::size_t, std::shared_ptr<Handle>> in_flight_;
+    std::vector<std::pair<std::size_t, std::shared_ptr<Handle>>> in_flight_;  ///< in the order of the gathers
     UnderWay fetches_;                                                                ///< ongoing_fetch_events
     std::vector<std::size_t> in_backward_;                                            ///< active_backward_submodules
     std::map<std::pair<std::size_t, std::int64_t>, std::set<std::size_t>> releases_;  ///< lru_cache

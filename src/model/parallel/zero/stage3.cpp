@@ -18,6 +18,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/shared_module.hpp"
 #include "model/parallel/zero/norms.hpp"
+#include "model/parallel/zero/stage3_modules.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -56,6 +57,7 @@ Zero3::Zero3(const Run& run, Network& network)
         if (!offloads) overflow_ = zeros(session, {1}, DType::boolean);
     }
     make_groups();
+    network.held_by_group.reset();  // dist.barrier in _create_fp16_partitions_with_defragmentation
     defragment();
     {
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
@@ -122,34 +124,10 @@ void Zero3::convert_rest() {
 
 // mark_persistent_parameters, and which module has which parameters.
 void Zero3::list_modules() {
+    for (const NamedParameter& p : named_states(network_)) in_order_.push_back(*partitions_.find(*p.tensor));
     const std::int64_t threshold = sizes_of(*zero_of(run_.plan), run_.spec.hidden_size).persistence;
-    for (const NamedParameter& p : named_states(network_)) {
-        const std::size_t id = *partitions_.find(*p.tensor);
-        in_order_.push_back(id);
-        partitions_.belongs(id, module_named(run_.session.recorder, p.module));
-        if (partitions_[id].elements > threshold) continue;
-        partitions_[id].persists = true;
-        persistent_.push_back(id);
-    }
-    const auto own = [this](const void* place, Part part, std::initializer_list<const Tensor*> tensors) {
-        std::vector<std::size_t> ids;
-        for (const Tensor* t : tensors)
-            if (t->defined()) ids.push_back(*partitions_.find(*t));
-        coordinator_.set_parameters(key_of(place, part), std::move(ids));
-    };
-    const auto part_of = [](const auto& module) { return module.original ? Part::saved : Part::itself; };
-    Embedding& table = network_.embed;  // adapters of it are in dictionaries, which are not called
-    own(&table, table.lora ? Part::base_layer : part_of(table), {&table.weight});
-    if (table.lora) own(&table, Part::magnitude, {&table.lora->magnitude});
-    for (Norm* norm : norms(network_)) own(norm, part_of(*norm), {&norm->weight, &norm->bias});
-    for (Linear* l : linears(network_)) {
-        const Tensor& weight = l->quantized ? l->quantized->packed : l->in_8bit ? l->in_8bit->stored() : l->weight;
-        own(l, l->lora ? Part::base_layer : part_of(*l), {&weight, &l->bias});
-        if (!l->lora) continue;
-        own(l, Part::lora_a, {&l->lora->a});
-        own(l, Part::lora_b, {&l->lora->b, &l->lora->bias});
-        own(l, Part::magnitude, {&l->lora->magnitude});
-    }
+    persistent_ = mark_persistent_parameters(run_.session, network_, partitions_, threshold);
+    list_own_parameters(network_, partitions_, coordinator_);
     list_mixtures();
 }
 

@@ -23,9 +23,6 @@ bool Zero3::has_leaves() const {
 // A block of a leaf has all parameters inside; elsewhere routers, experts and attentions have their own.
 void Zero3::list_mixtures() {
     if (run_.recorded) return list_recorded();
-    if (network_.positions.rows > 0)  // GPT2Model.wpe
-        coordinator_.set_parameters(key_of(&network_.positions, Part::itself),
-                                    {*partitions_.find(network_.positions.weight)});
     for (DecoderLayer& layer : network_.layers) {
         const auto own = [&](const ModuleKey& key, const BareModule& module) {
             std::vector<std::size_t> ids;

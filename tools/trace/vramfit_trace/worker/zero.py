@@ -60,18 +60,19 @@ def order_waits() -> None:
     import deepspeed.runtime.zero.parameter_offload as offload
     import deepspeed.runtime.zero.partitioned_param_coordinator as coordinator
 
-    in_flight: dict[Any, Any] = {}
+    registries: list[dict[Any, Any]] = []  # a reference has an engine of its own
 
     class Registry(coordinator.InflightParamRegistry):
         def __init__(self) -> None:
             super().__init__()
-            self.data = in_flight
+            registries.append(self.data)
 
     class Waits(set):  # type: ignore[type-arg]
         def __iter__(self) -> Iterator[Any]:
             members = list(super().__iter__())
             if not all(hasattr(member, "ds_id") for member in members):
                 return iter(members)
+            in_flight = {param: handle for registry in registries for param, handle in registry.items()}
             left = Counter(id(handle) for handle in in_flight.values())
             opened: set[int] = set()
 
