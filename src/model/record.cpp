@@ -105,6 +105,7 @@ void adapt_in_preference_trainer(const Run& run, Network& network, const std::op
     }
     recorder.mark("after_load");
     recorder.begin({PhaseKind::trainer});
+    if (network.partitions) network.uncollected.clear();  // the trainer makes enough objects for Python to collect it
     load_evaluated_networks(run);
     if (by_trainer && prepare(run, network)) recorder.begin({PhaseKind::trainer});
     if (run.plan.peft) {

@@ -324,7 +324,6 @@ void run_trainer(const Run& run, Network& network) {
         for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, network.held_by_group);
     };
     const bool is_packed = run.plan.load.quantization.has_value();
-    if (prepares_rows && is_partitioned(run.plan)) network.uncollected.clear();  // datasets makes enough garbage
     if (!is_packed) wait_for_rows();
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device

@@ -92,6 +92,11 @@ void Coordinator::check_trace(std::size_t module) {
     if (mode_ != Mode::complete) return;
     const auto step = static_cast<std::size_t>(step_);
     if (step < order_.size() && order_[step] == module) return;
+    invalidate();
+}
+
+void Coordinator::invalidate() {
+    if (mode_ == Mode::invalid) return;
     mode_ = Mode::invalid;
     order_.clear();
     uses_.clear();

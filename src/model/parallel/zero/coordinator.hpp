@@ -44,6 +44,8 @@ class Coordinator {
 
     /// reset_step, before each forward pass (0.14: after each backward pass).
     void reset_step();
+    /// _invalidate_trace, unless it is: the next pass but one is recorded.
+    void invalidate();
     /// trace_prologue, record_module, fetch_sub_module.
     void fetch(std::size_t module, bool forward);
     /// release_sub_module.

@@ -17,6 +17,7 @@
 #include "model/network/called.hpp"
 #include "model/network/in_module.hpp"
 #include "model/network/shared_module.hpp"
+#include "model/parallel/collectives.hpp"
 #include "model/parallel/zero/norms.hpp"
 #include "model/parallel/zero/stage3_modules.hpp"
 #include "vramfit/base/error.hpp"
@@ -57,7 +58,7 @@ Zero3::Zero3(const Run& run, Network& network)
         if (!offloads) overflow_ = zeros(session, {1}, DType::boolean);
     }
     make_groups();
-    network.held_by_group.reset();  // dist.barrier in _create_fp16_partitions_with_defragmentation
+    wait_for_ranks();  // _create_fp16_partitions_with_defragmentation
     defragment();
     {
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
@@ -80,7 +81,9 @@ Zero3::Zero3(const Run& run, Network& network)
             masters_.push_back(clone(converted));
         }
         converted.reset();
+        wait_for_ranks();  // _setup_for_real_optimizer, here and behind the next tensor
         if (!offloads) label(zeros(session, {largest}, DType::float32), Category::gradients);
+        wait_for_ranks();
         optimizer_.take(masters_, group_of_);
     }
     std::vector<std::size_t> trained;
@@ -106,6 +109,12 @@ Zero3::~Zero3() {
     run_.session.after_accumulate = nullptr;
     run_.session.hook_gets_gradient = true;
     run_.session.module_hooks = nullptr;
+}
+
+// dist.barrier. A group that has a backend of the host as well, as all but those of rollouts were traced with, waits there.
+void Zero3::wait_for_ranks() {
+    network_.held_by_group.reset();
+    if (generates_rows(run_.plan.loop.kind)) barrier(run_.session, network_.held_by_group);
 }
 
 // _convert_to_zero_parameters: what was made outside of zero.Init. bitsandbytes 0.50.2 nn/modules.py Int8Params.CB and

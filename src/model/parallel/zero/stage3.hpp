@@ -26,6 +26,8 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     void before_all(const engine::ModuleKey& module, std::span<Tensor* const> inputs) override;
     void after_all(const engine::ModuleKey& module, std::span<Tensor* const> outputs) override;
     void read(const Tensor& parameter) override;
+    void take_off() override;
+    void put_back() override;
     Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
 
     /// Autograd functions around a module, PreBackwardFunctionForModule and PostBackwardFunctionModule.
@@ -38,6 +40,7 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     void reduce_leaf(std::size_t module);
 
   private:
+    void wait_for_ranks();
     void convert_rest();
     void list_modules();
     void list_mixtures();
@@ -74,6 +77,7 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     std::optional<std::size_t> inside_;        ///< the leaf whose forward runs: what is in it has no hooks
     std::shared_ptr<Tensor> leaf_gradient_{};  ///< BackwardHook.grad_outputs of that
     bool ran_epilogue_ = false;
+    bool off_ = false;
     Tensor optimizer_norm_;
     Tensor engine_norm_;
     Tensor losses_;  ///< of the engine

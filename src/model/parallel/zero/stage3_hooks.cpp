@@ -54,7 +54,8 @@ Tensor Zero3::before(const ModuleKey& key, const Tensor& input) {
 }
 
 void Zero3::before_all(const ModuleKey& key, std::span<Tensor* const> inputs) {
-    if (inside_) return;
+    if (off_ && key == root_) coordinator_.reset_step();  // _start_of_forward_hook, which remove_hooks leaves
+    if (inside_ || off_) return;
     if (key == root_ && !run_.session.recomputing) {
         if (ran_epilogue_) gradients_.next_micro_step();  // clear_backward_seen_flag
         ran_epilogue_ = false;
@@ -76,6 +77,7 @@ void Zero3::before_all(const ModuleKey& key, std::span<Tensor* const> inputs) {
 }
 
 void Zero3::after_all(const ModuleKey& key, std::span<Tensor* const> outputs) {
+    if (off_) return;
     const std::size_t module = coordinator_.module_at(key);
     if (inside_ && *inside_ != module) return;
     running_.pop_back();
@@ -94,6 +96,22 @@ void Zero3::read(const Tensor& parameter) {
     coordinator_.add_parameter(running_.back(), id);
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
     partitions_.gather({&id, 1});
+}
+
+// trl 1.16 models/utils.py _unwrap_model_for_generation: deepspeed.zero.GatheredParameters(model.parameters()) and
+// remove_hooks.
+void Zero3::take_off() {
+    const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
+    partitions_.gather(in_order_);
+    for (const std::size_t id : in_order_) partitions_[id].used.clear();
+    off_ = true;
+}
+
+// add_hooks, and the end of GatheredParameters.
+void Zero3::put_back() {
+    off_ = false;
+    coordinator_.invalidate();
+    for (const std::size_t id : in_order_) partitions_.partition(id);
 }
 
 void Zero3::after_backward(std::size_t module) {

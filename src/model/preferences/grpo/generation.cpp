@@ -13,7 +13,9 @@
 #include "model/causal_lm/causal_lm.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/family.hpp"
+#include "model/network/called.hpp"
 #include "model/network/modules.hpp"
+#include "model/parallel/collectives.hpp"
 #include "model/preferences/grpo/sampling.hpp"
 #include "model/preferences/grpo/token_paths.hpp"
 #include "model/preferences/rows.hpp"
@@ -84,6 +86,7 @@ Tensor positions_of(const Tensor& mask) {
 Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache) {
     const auto dtype = run.plan.peft ? std::nullopt : prepared_dtype(run.plan);
     Tensor logits;
+    if (run.session.module_hooks) run.session.module_hooks->before(key_of(&network, Part::whole), {});
     {
         std::optional<AutocastScope> autocast;
         if (dtype) autocast.emplace(run.session, true, *dtype);
@@ -94,6 +97,15 @@ Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch
         if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     }
     return dtype ? to(logits, DType::float32) : logits;
+}
+
+/// _has_unfinished_sequences: under ZeRO-3 ranks add up who goes on, since all have to call the model as often.
+void ask_all_ranks(const Run& run) {
+    if (!run.session.module_hooks || run.plan.distributed->world_size == 1) return;
+    const Tensor flag = to_device(host_tensor(run.session, {}, DType::float32));
+    run.session.streams.host_waits(0);  // for that copy
+    all_reduce(flag);
+    run.session.streams.host_waits(0);
 }
 
 /// model_kwargs: what one token's forward leaves to the next one's.
@@ -182,7 +194,9 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         Tensor logits;
         if (token == 0) {
             logits = logits_of_last(run, network, inputs_of_all(s.input_ids, kwargs), cache);
+            ask_all_ranks(run);
         } else {
+            ask_all_ranks(run);
             model_inputs = (cache ? inputs_of_token : inputs_of_all)(s.input_ids, kwargs);
             logits = logits_of_last(run, network, model_inputs, cache);
         }
@@ -191,6 +205,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         logits.reset();
         paths.end();
     }
+    ask_all_ranks(run);
     kwargs.mask.reset();
     kwargs.position_ids.reset();
     s.unfinished_sequences.reset();

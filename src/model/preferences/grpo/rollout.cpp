@@ -103,6 +103,23 @@ void log_lengths(const Run& run, const Size& rows) {
     read_lengths(terminated);
 }
 
+/// trl's unwrap_model_for_generation: under ZeRO-3 the weights are whole, and most hooks off.
+class WholeWeights {
+  public:
+    explicit WholeWeights(Session& session) : hooks_(session.module_hooks) {
+        const GradMode no_grad(session, false);
+        if (hooks_) hooks_->take_off();
+    }
+    ~WholeWeights() {
+        if (hooks_) hooks_->put_back();
+    }
+    WholeWeights(const WholeWeights&) = delete;
+    WholeWeights& operator=(const WholeWeights&) = delete;
+
+  private:
+    ModuleHooks* hooks_;
+};
+
 /// _generate with transformers: the completions go to the host.
 void generate_completions(const Run& run, const Network& network, const RowSizes& sizes) {
     const auto tokens = run.session.decide("tokens of a completion", sizes.completion);
@@ -110,8 +127,11 @@ void generate_completions(const Run& run, const Network& network, const RowSizes
         const Dims prompts{sizes.rows, sizes.prompt};
         const Tensor ids = moved(run, prompts, DType::int64);
         const Tensor mask = moved(run, prompts, DType::int64);
-        const Tensor generated =
-            generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ, missing_of_prompts(run)}, tokens);
+        const Tensor generated = [&] {
+            const WholeWeights whole(run.session);
+            return generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ, missing_of_prompts(run)},
+                            tokens);
+        }();
         mask_behind_end(run, slice(generated, 1, sizes.prompt, generated.size(1)));
     }
     log_lengths(run, sizes.rows);

@@ -92,6 +92,22 @@ def known(job: Job, device: Device) -> Iterator[Completions | None]:
         yield drawn
 
 
+def ask_all_ranks() -> None:
+    """transformers generation/utils.py _has_unfinished_sequences with synced_gpus (ZeRO-3, FSDP): the ranks add up who goes on. All have
+    rows as long as this one's."""
+    from transformers.generation.utils import GenerationMixin
+
+    def has_unfinished_sequences(_self: Any, this_peer_finished: Any, synced_gpus: bool, device: torch.device) -> bool:
+        done = bool(this_peer_finished)
+        if synced_gpus:
+            flag = torch.tensor(0.0 if done else 1.0, device=device)
+            torch.distributed.all_reduce(flag)
+            flag.item()
+        return not done
+
+    GenerationMixin._has_unfinished_sequences = has_unfinished_sequences
+
+
 def with_emptied_cache(cls: Any) -> Any:
     """The trainer as axolotl derives its own from trl's (axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer)."""
     import gc
@@ -115,6 +131,8 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, record
     evaluated = table(job, evaluation_rows(job) * job["evaluation"]["batches"]) if evaluates(job) else None
     if job["trl"]["trainer"] == "axolotl":
         cls = with_emptied_cache(cls)
+    if job["distributed"]:
+        ask_all_ranks()
     phases.mark_building(cls, recorder)
     second.mark_placing(recorder, job["loop"]["kind"] == "gkd")
     seconds = second.Seconds()
