@@ -25,7 +25,6 @@ constexpr std::string_view kIgnoredByGroups[] = {"epsilon",
                                                  "chat_template_kwargs",
                                                  "ref_model_mixup_alpha",
                                                  "ref_model_sync_steps",
-                                                 "ds3_gather_for_generation",
                                                  "remove_unused_columns",
                                                  "vllm_model_impl",
                                                  "vllm_structured_outputs_regex",
@@ -203,6 +202,10 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
     read_repetition_penalty(training, plan);
     ObjectReader::set(plan.masks_truncated, training.boolean("mask_truncated_completions"));
+    if (!training.boolean("ds3_gather_for_generation").value_or(true))
+        training.problems().unsupported(training.path("ds3_gather_for_generation"),
+                                        "generation by weights that are gathered layer by layer is not supported",
+                                        "true");
     judge_others(training, kRefusedByGroups, kIgnoredByGroups);
     if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
 }

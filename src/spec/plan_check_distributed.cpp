@@ -229,6 +229,9 @@ void check_preferences_of_processes(const TrainPlan& plan, Problems& problems) {
                              "modules that are saved as a whole, or adapters on bare parameters, which are cut and the "
                              "reference is without, are not supported",
                              "leave them out");
+    if (plan.peft && plan.peft->use_dora && zero && zero->stage == 3)
+        problems.unsupported("peft.use_dora", "DoRA in preference training under ZeRO-3 is not supported",
+                             "false, or ZeRO-2");
     if (!fsdp) return;
     if (fsdp->context.size > 1 || fsdp->replicas > 1 || fsdp->cpu_offload || fsdp->cpu_ram_efficient_loading ||
         fsdp->prepared_by != FsdpPreparation::accelerate)

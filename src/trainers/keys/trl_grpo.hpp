@@ -27,6 +27,8 @@ inline constexpr KeyRow kGroupKeys[] = {
     {"vllm_enable_sleep_mode", KeyUse::used, "training.vllm_enable_sleep_mode", ""},
     {"vllm_tensor_parallel_size", KeyUse::used, "training.vllm_tensor_parallel_size", ""},
     {"use_transformers_continuous_batching", KeyUse::unsupported, "continuous batching is not predicted"},
+    {"ds3_gather_for_generation", KeyUse::unsupported,
+     "generation by weights that are gathered layer by layer is not predicted", "true"},
     {"use_transformers_paged", KeyUse::unsupported, "continuous batching is not predicted"},
     {"reward_model_name_or_path", KeyUse::used, "loop.reward_models", ""},
     {"reward_funcs", KeyUse::used, "loop.reward_functions", ""},
@@ -92,7 +94,6 @@ inline constexpr std::string_view kGroupHarmless[] = {"epsilon",
                                                       "chat_template_kwargs",
                                                       "ref_model_mixup_alpha",
                                                       "ref_model_sync_steps",
-                                                      "ds3_gather_for_generation",
                                                       "transformers_continuous_batching_config",
                                                       "vllm_guided_decoding_regex"};
 /// Of these and online DPO: what vLLM alone looks at.
