@@ -36,7 +36,8 @@ class ModuleHooks {
     }
     /// A module's forward reads an attribute of another module's parameter.
     virtual void read(const Tensor& parameter) = 0;
-    /// Taken off the modules, which have all their parameters until they are put back. Calls still come: some hooks stay.
+    /// Taken off the modules, which have all their parameters until they are put back. Calls still come: some hooks
+    /// stay.
     virtual void take_off() {}
     virtual void put_back() {}
     /// What stands in place of torch.nn.functional.linear.

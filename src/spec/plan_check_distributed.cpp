@@ -215,8 +215,7 @@ bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
     const bool is_dpo = plan.loop.kind == LoopKind::dpo;
     const bool in_groups = generates_rows(plan.loop.kind) && !generates_pairs(plan.loop.kind);
     if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_llama_factory(plan)) return false;
-    const ZeroPlan* const zero = plan.distributed->as<ZeroPlan>();
-    return plan.distributed->as<DdpPlan>() || zero || (is_dpo && plan.distributed->as<Fsdp2Plan>());
+    return plan.distributed->as<DdpPlan>() || plan.distributed->as<ZeroPlan>() || plan.distributed->as<Fsdp2Plan>();
 }
 
 /// What goes together of them.
@@ -309,7 +308,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
             : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm
                 ? "trl's OnlineDPOTrainer and PRMTrainer are supported on one GPU only"
             : generates_rows(plan.loop.kind) ? "trl's GRPOTrainer and RLOOTrainer of 1.16 are supported with "
-                                               "DistributedDataParallel and DeepSpeed's ZeRO only"
+                                               "DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
                                              : "several processes are supported with a Trainer's loop only",
             "loop.kind trainer");
 }

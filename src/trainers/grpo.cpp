@@ -191,8 +191,7 @@ void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     plan.loop.kind = trainer.loop;
     reader.derive("loop.kind", std::string(name_of(trainer.loop)), std::string(trainer.name));
-    draft.no_fsdp = "FSDP in training with rewards is not predicted";
-    draft.no_zero = draft.no_zero3 = nullptr;
+    draft.no_fsdp = draft.no_zero = draft.no_zero3 = nullptr;
     read_ddp(reader, draft);
     GrpoPlan& grpo = plan.preference.grpo;
     grpo = plan_of_groups(trainer.loop);

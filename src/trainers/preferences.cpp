@@ -149,7 +149,7 @@ void refuse_divided(Draft& draft) {
 void refuse_divided_of_trl(const PreferenceTrainer& trainer, Draft& draft) {
     refuse_divided(draft);
     if (trainer.loop != LoopKind::dpo) return;
-    draft.no_zero = draft.no_zero3 = nullptr;
+    draft.no_fsdp = draft.no_zero = draft.no_zero3 = nullptr;
 }
 
 }  // namespace vramfit::trainers

@@ -118,7 +118,7 @@ class JobFormulas {
 
 }  // namespace
 
-TEST_CASE("formulas: rows of all families, stacks and features as they are recorded") {
+TEST_CASE("formulas: rows of all families, stacks and features as they are recorded", "[long]") {
     std::mt19937 random(12);
     Tally tally;
     for (Job& job : accepted_trace_jobs(kMostLayers, 0, kEvery)) {

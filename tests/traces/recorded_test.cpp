@@ -66,7 +66,7 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
     CHECK(windows >= 4800);
 }
 
-TEST_CASE("networks of recorded types have the requested bytes of the traces of their configurations") {
+TEST_CASE("networks of recorded types have the requested bytes of the traces of their configurations", "[long]") {
     std::ifstream lines(std::string(kFolder) + "traces.jsonl");
     std::map<std::string, std::int64_t> jobs;
     for (std::string line; std::getline(lines, line);) {

@@ -80,7 +80,7 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     const CalledModel model(run, network, place);
     FusedOutput out = scores_of_forward(run, network, batch, labelled, parts, place);
     // The loss begins with the hook of the class; DeepSpeed's, which lets the head go, comes behind it.
-    if (is_preference(run.plan.loop.kind) && !run.plan.peft)
+    if (run.session.module_hooks && is_preference(run.plan.loop.kind) && !run.plan.peft)
         run.session.recorder.begin(phase_at(PhaseKind::loss, place));
     model.finish(out.all());
     return out;

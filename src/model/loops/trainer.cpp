@@ -107,7 +107,8 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
 /// RLOO's is not (loss_is_scaled_for_ga).
 Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
-    if (generates(run.plan, place)) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
+    if (generates(run.plan, place))
+        trainer.rollout = roll_out(run, trainer.network, trainer.reference, place, wrapper_of(trainer, true));
     const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
     const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
     Tensor loss = (leaves_one_out ? rloo_loss : grpo_loss)(run, trainer.network, part, place,

@@ -24,6 +24,8 @@ class UnitHooks {
     virtual engine::Tensor before_norm(const engine::Tensor& hidden) = 0;
     virtual engine::Tensor before_head(const engine::Tensor& hidden) = 0;
     virtual void after_head(const engine::Tensor& logits) = 0;
+    /// What stays from one call of the network to the next; null or undefined: nothing.
+    virtual engine::Tensor* held() { return nullptr; }
     /// What all of them make of a floating-point tensor that a module is given.
     virtual engine::Tensor cast(const engine::Tensor& given) { return given; }
     /// The head's weight or bias, for a loss that computes with it while the head itself does not run.

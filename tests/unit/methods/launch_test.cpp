@@ -57,7 +57,7 @@ CheckResult check_of(const Launch& launch, const TrainPlan& plan) {
 
 }  // namespace
 
-TEST_CASE("what a launch writes is read back as the run that was predicted") {
+TEST_CASE("what a launch writes is read back as the run that was predicted", "[long]") {
     const bool adapters = GENERATE(false, true);
     int compared = 0;
     for (const MethodRow& row : compare_methods(launch_question(adapters)).rows) {

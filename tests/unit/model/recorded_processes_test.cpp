@@ -209,7 +209,7 @@ bool is_answered(const Job& job) {
 
 }  // namespace
 
-TEST_CASE("recorded families have the same events with trl's loss and in several processes") {
+TEST_CASE("recorded families have the same events with trl's loss and in several processes", "[long]") {
     std::size_t asked = 0;
     std::size_t compared = 0;
     for (const auto& [recording, model] : test::recorded_families()) {

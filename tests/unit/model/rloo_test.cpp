@@ -92,10 +92,11 @@ TEST_CASE("what RLOO's arguments may be") {
           rloo_job(R"(, "beta": 0, "reward_clip_range": [-1, 1])").plan);
 }
 
-TEST_CASE("RLOO on several GPUs: DDP and ZeRO-2, and no others") {
+TEST_CASE("RLOO on several GPUs: DDP, ZeRO and FSDP2, and no others") {
     const auto with = [](const std::string& processes) {
         return rloo_job("", kRlooRows, R"(, "distributed": {"world_size": 2, )" + processes + "}");
     };
     CHECK(reason_of(with(R"("kind": "ddp")"), ErrorKind::unsupported).empty());
-    CHECK(reason_of(with(R"("kind": "fsdp2")"), ErrorKind::unsupported).find("RLOOTrainer") != std::string::npos);
+    CHECK(reason_of(with(R"("kind": "fsdp2")"), ErrorKind::unsupported).empty());
+    CHECK(reason_of(with(R"("kind": "fsdp1")"), ErrorKind::unsupported).find("RLOOTrainer") != std::string::npos);
 }

@@ -57,7 +57,7 @@ TEST_CASE("every built-in model loads, is counted and is found by all its names"
     }
 }
 
-TEST_CASE("checkpoints of recorded types are known by name, or refused for what stands against them") {
+TEST_CASE("checkpoints of recorded types are known by name, or refused for what stands against them", "[long]") {
     for (const char* name :
          {"olmo-3-7b-instruct", "allenai/Olmo-3-7B-Think", "unsloth/Olmo-3-7B-Instruct", "Qwen/Qwen3.5-9B-Base",
           "qwen3-next-80b-a3b-instruct", "EleutherAI/gpt-j-6B", "opt-1.3b", "LiquidAI/LFM2-1.2B", "zai-org/GLM-4.6",

@@ -195,7 +195,7 @@ TEST_CASE("vLLM in the trainer's process is read, and what of it is not predicte
     CHECK(script.job.plan.preference.grpo.vllm_share == 0.4);
 }
 
-TEST_CASE("several GPUs of GRPO: groups over all of them, DDP and ZeRO-2") {
+TEST_CASE("several GPUs of GRPO: groups over all of them, DDP and ZeRO") {
     const std::string eight = "num_generations: 8\nper_device_train_batch_size: 4\n";
     TrainerQuestion two = grpo_question("f.yaml", kGroupModel + eight);
     two.gpus = 2;
@@ -211,8 +211,9 @@ TEST_CASE("several GPUs of GRPO: groups over all of them, DDP and ZeRO-2") {
     };
     CHECK(group_stops_at(with(eight, "MULTI_GPU\n")) == "");
     CHECK(group_stops_at(with(eight, "DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n")) == "");
-    CHECK(group_stops_at(with(eight, "DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n")) ==
-          "refused deepspeed_config.zero_stage");
+    CHECK(group_stops_at(with(eight, "DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n")) == "");
+    CHECK(group_stops_at(with(eight + "ds3_gather_for_generation: false\n", "MULTI_GPU\n")) ==
+          "refused ds3_gather_for_generation");
     // Which share of it a process has follows from a number that another file says.
     CHECK(group_stops_at(with(eight + "generation_batch_size: 16\n", "MULTI_GPU\n")) ==
           "refused generation_batch_size");

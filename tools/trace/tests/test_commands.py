@@ -74,7 +74,7 @@ class Jobs(unittest.TestCase):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, "loop": {"kind": kind}, "batch": wrong})
         self.assertEqual(complete({"model": MODEL, "loop": {"kind": "dpo"}, "distributed": {"kind": "ddp"}})["trl"]["trainer"], "trl")
-        for kind, processes in (("dpo", "tp"), ("grpo", "fsdp2"), ("rloo", "fsdp2"), ("kto", "ddp")):
+        for kind, processes in (("dpo", "tp"), ("grpo", "fsdp1"), ("rloo", "fsdp1"), ("kto", "ddp")):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, "loop": {"kind": kind}, "distributed": {"kind": processes}})
 

@@ -281,7 +281,7 @@ def check(job: Job) -> None:
     if job["distributed"]:
         kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "unsloth", "dpo", "grpo", "rloo"),
                  "deepspeed": ("trainer", "sft", "dpo", "grpo", "rloo"),
-                 "fsdp2": ("trainer", "sft", "dpo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
+                 "fsdp2": ("trainer", "sft", "dpo", "grpo", "rloo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:
             raise JobError(f"distributed.kind {job['distributed']['kind']} is traced with loop.kind {' or '.join(kinds)}")
     foreign = set(job["environment"]) - set(VARIABLES)

@@ -173,6 +173,11 @@ void Fsdp2::after_embedding(const Tensor& embedded) {
     expect(embedded, *embedding_);
 }
 
+// Layers that stay gathered gather no more.
+Tensor* Fsdp2::held() {
+    return run_.plan.distributed->as<Fsdp2Plan>()->reshard_after_forward ? &comm_.gathered : nullptr;
+}
+
 Tensor Fsdp2::before_layer(std::size_t layer, const Tensor& hidden) {
     return layers_.empty() ? hidden : enter(*layers_[layer], hidden);
 }
@@ -199,7 +204,7 @@ void Fsdp2::after_head(const Tensor& logits) {
 // A group of the head alone is gathered by its forward only: DTensor.full_tensor (torch 2.11 distributed/tensor
 // placement_types.py Shard._to_replicate_tensor), which pads a copy of a shard with fewer rows.
 Tensor Fsdp2::head_weight(const Tensor& weight) {
-    if (!embedding_ || norm_in_tail_) return weight;
+    if (!embedding_ || norm_in_tail_ || tail_->is_unsharded()) return weight;  // generation may leave it whole
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
     const InModule module(run_.session, network_.head.name);
     const std::int64_t most = ceil_div(run_.spec.vocab_size, comm_.world);

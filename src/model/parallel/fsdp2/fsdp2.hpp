@@ -38,6 +38,7 @@ class Fsdp2 final : public UnitHooks {
     Tensor before_norm(const Tensor& hidden) override;
     Tensor before_head(const Tensor& hidden) override;
     void after_head(const Tensor& logits) override;
+    Tensor* held() override;
     Tensor cast(const Tensor& given) override;
     Tensor head_weight(const Tensor& weight) override;
 

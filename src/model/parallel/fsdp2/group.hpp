@@ -70,6 +70,7 @@ class Fsdp2Group {
     /// FSDPState._root_post_backward_final_callback, as far as it is about this group.
     void finish_backward();
     Fsdp2Comm& comm() const { return comm_; }
+    bool is_unsharded() const { return is_unsharded_; }
     /// A recomputation in the backward pass: modules' hooks do nothing.
     bool is_in_backward() const { return in_backward_; }
 

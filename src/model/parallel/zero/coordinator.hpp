@@ -109,10 +109,10 @@ class Coordinator {
     std::vector<std::size_t> order_;  ///< submodule_order
     std::vector<Use> uses_;
     std::deque<Use> queue_;
-    std::map<std::size_t, std::int64_t> fetched_for_;  ///< most_recent_step_id_param_fetched_for
+    std::map<std::size_t, std::int64_t> fetched_for_;                         ///< most_recent_step_id_param_fetched_for
     std::vector<std::pair<std::size_t, std::shared_ptr<Handle>>> in_flight_;  ///< in the order of the gathers
-    UnderWay fetches_;                                                                ///< ongoing_fetch_events
-    std::vector<std::size_t> in_backward_;                                            ///< active_backward_submodules
+    UnderWay fetches_;                                                        ///< ongoing_fetch_events
+    std::vector<std::size_t> in_backward_;                                    ///< active_backward_submodules
     std::map<std::pair<std::size_t, std::int64_t>, std::set<std::size_t>> releases_;  ///< lru_cache
 };
 

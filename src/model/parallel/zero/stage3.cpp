@@ -111,7 +111,8 @@ Zero3::~Zero3() {
     run_.session.module_hooks = nullptr;
 }
 
-// dist.barrier. A group that has a backend of the host as well, as all but those of rollouts were traced with, waits there.
+// dist.barrier. A group that has a backend of the host as well, as all but those of rollouts were traced with, waits
+// there.
 void Zero3::wait_for_ranks() {
     network_.held_by_group.reset();
     if (generates_rows(run_.plan.loop.kind)) barrier(run_.session, network_.held_by_group);

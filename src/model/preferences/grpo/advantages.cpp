@@ -92,7 +92,7 @@ Rewards leave_one_out_advantages(const Run& run, Tensor rewards_per_func, const 
         r.per_token_kl = sub(scored.policy, scored.reference);
         {
             const Tensor masked = mul(r.per_token_kl, scored.mask);
-            r.kl = sum_dim(masked, -1, false, DType::float32);
+            r.kl = sum_dim(masked, -1, false, masked.dtype());
         }
         r.kl = gathered(run, r.kl);
         const Tensor penalty = mul(r.kl, 1.0);

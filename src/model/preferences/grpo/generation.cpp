@@ -15,6 +15,7 @@
 #include "model/layers/family.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
+#include "model/network/unit_hooks.hpp"
 #include "model/parallel/collectives.hpp"
 #include "model/preferences/grpo/sampling.hpp"
 #include "model/preferences/grpo/token_paths.hpp"
@@ -83,25 +84,33 @@ Tensor positions_of(const Tensor& mask) {
 
 /// The model's forward as generate calls it: with adapters peft hands the call to the model inside, which accelerate
 /// has not wrapped.
-Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache) {
+Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                      const ForwardWrapper* around) {
     const auto dtype = run.plan.peft ? std::nullopt : prepared_dtype(run.plan);
     Tensor logits;
+    if (around && !run.plan.peft) around->before();
     if (run.session.module_hooks) run.session.module_hooks->before(key_of(&network, Part::whole), {});
     {
         std::optional<AutocastScope> autocast;
         if (dtype) autocast.emplace(run.session, true, *dtype);
         const Tensor hidden = last_hidden_state(run, network, batch, cache, {});
-        const Tensor last = slice(hidden, 1, hidden.size(1) - 1, hidden.size(1));
+        Tensor last = slice(hidden, 1, hidden.size(1) - 1, hidden.size(1));
+        if (network.hooks) last = network.hooks->before_head(last);
         logits = forward(network.head, last);
+        if (network.hooks) network.hooks->after_head(logits);
         const Family& family = family_of(run.spec.model_type);
         if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     }
-    return dtype ? to(logits, DType::float32) : logits;
+    if (dtype) logits = to(logits, DType::float32);
+    Tensor* const outputs[] = {&logits};
+    if (around && !run.plan.peft) around->after(logits, outputs);
+    return logits;
 }
 
 /// _has_unfinished_sequences: under ZeRO-3 ranks add up who goes on, since all have to call the model as often.
 void ask_all_ranks(const Run& run) {
-    if (!run.session.module_hooks || run.plan.distributed->world_size == 1) return;
+    const bool is_sharded = run.plan.distributed && run.plan.distributed->as<Fsdp2Plan>();
+    if ((!run.session.module_hooks && !is_sharded) || run.plan.distributed->world_size == 1) return;
     const Tensor flag = to_device(host_tensor(run.session, {}, DType::float32));
     run.session.streams.host_waits(0);  // for that copy
     all_reduce(flag);
@@ -169,7 +178,7 @@ bool is_full(const Run& run, const DecoderLayer& layer, const KvCache::Layer& ca
 
 /// _sample. What it has been called with is held by the caller.
 Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs kwargs, const Tensor& end_ids,
-              KvCachePointer& cache, std::int64_t tokens) {
+              KvCachePointer& cache, std::int64_t tokens, const ForwardWrapper* around) {
     Session& session = run.session;
     Sampling s;
     s.input_ids = ids;
@@ -183,6 +192,8 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
                               &s.unfinished_sequences, &model_inputs.input_ids, &model_inputs.position_ids})
                 live.push_back({t, -1});
+            Tensor* const held = network.hooks ? network.hooks->held() : nullptr;
+            if (held && held->defined()) live.push_back({held, -1});
             for (std::size_t i = 0; i < cache->layers().size(); ++i) {
                 KvCache::Layer& layer = cache->layers()[i];
                 const int grown = is_full(run, network.layers[i], layer) ? -1 : 2;
@@ -193,12 +204,12 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         paths.begin();
         Tensor logits;
         if (token == 0) {
-            logits = logits_of_last(run, network, inputs_of_all(s.input_ids, kwargs), cache);
+            logits = logits_of_last(run, network, inputs_of_all(s.input_ids, kwargs), cache, around);
             ask_all_ranks(run);
         } else {
             ask_all_ranks(run);
             model_inputs = (cache ? inputs_of_token : inputs_of_all)(s.input_ids, kwargs);
-            logits = logits_of_last(run, network, model_inputs, cache);
+            logits = logits_of_last(run, network, model_inputs, cache, around);
         }
         update_kwargs(kwargs);
         sample_token(run, logits, end_ids, s);
@@ -227,7 +238,7 @@ void let_go(const KvCachePointer& cache) {
 
 Generated generate_with_cache(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens,
                               bool caches) {
-    const auto& [ids, mask, differ, missing, ends, has_begin] = prompts;
+    const auto& [ids, mask, differ, missing, ends, has_begin, around] = prompts;
     const GradMode no_grad(run.session, false);
     Tensor begin_id;
     if (has_begin) begin_id = on_device(run, {});
@@ -238,13 +249,17 @@ Generated generate_with_cache(const Run& run, const Network& network, const Prom
     Tensor position_ids = positions_of(mask);
     Generated out;
     if (caches) out.cache = std::make_shared<KvCache>(network.layers.size());
-    out.ids = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, out.cache, tokens);
+    out.ids = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, out.cache, tokens, around);
     for (Tensor* t : {&pad_id, &position_ids, &end_ids, &begin_id}) t->reset();
     return out;
 }
 
+// transformers 5.17 trainer.py: register_fsdp_forward_method(self.model, "generate").
 Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens) {
+    const GradMode no_grad(run.session, false);
+    if (prompts.around) prompts.around->before();
     Generated out = generate_with_cache(run, network, prompts, tokens);
+    if (prompts.around) prompts.around->after(out.ids, {});
     let_go(out.cache);
     return out.ids;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/causal_lm/forward_wrapper.hpp"
 
 namespace vramfit::model {
 
@@ -9,10 +10,11 @@ namespace vramfit::model {
 struct Prompts {
     const Tensor& ids;
     const Tensor& mask;
-    bool differ = false;            ///< in length: the shorter ones are padded on the left
-    Missing missing = {};           ///< where attention packs the other tokens
-    std::optional<Size> ends = {};  ///< tokens that end a row; absent: end_tokens
-    bool has_begin = false;         ///< the model's generation_config has a token that begins a row
+    bool differ = false;                     ///< in length: the shorter ones are padded on the left
+    Missing missing = {};                    ///< where attention packs the other tokens
+    std::optional<Size> ends = {};           ///< tokens that end a row; absent: end_tokens
+    bool has_begin = false;                  ///< the model's generation_config has a token that begins a row
+    const ForwardWrapper* around = nullptr;  ///< hooks of the network itself; null: none
 };
 
 /// GenerationMixin.generate with return_dict_in_generate: its cache is there as long as what it returns.

@@ -121,16 +121,17 @@ class WholeWeights {
 };
 
 /// _generate with transformers: the completions go to the host.
-void generate_completions(const Run& run, const Network& network, const RowSizes& sizes) {
+void generate_completions(const Run& run, const Network& network, const RowSizes& sizes, const ForwardWrapper* around) {
     const auto tokens = run.session.decide("tokens of a completion", sizes.completion);
     {
-        const Dims prompts{sizes.rows, sizes.prompt};
-        const Tensor ids = moved(run, prompts, DType::int64);
-        const Tensor mask = moved(run, prompts, DType::int64);
+        const Dims of_prompts{sizes.rows, sizes.prompt};
+        const Tensor ids = moved(run, of_prompts, DType::int64);
+        const Tensor mask = moved(run, of_prompts, DType::int64);
         const Tensor generated = [&] {
             const WholeWeights whole(run.session);
-            return generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ, missing_of_prompts(run)},
-                            tokens);
+            Prompts prompts{ids, mask, group_rows(run.plan).prompts_differ, missing_of_prompts(run)};
+            prompts.around = around;
+            return generate(run, network, prompts, tokens);
         }();
         mask_behind_end(run, slice(generated, 1, sizes.prompt, generated.size(1)));
     }
@@ -203,19 +204,28 @@ void generate_by_vllm(const Run& run, Network& network, const RowSizes& sizes, c
 /// (old_per_token_logps * completion_mask).sum(1).
 Tensor summed_over_tokens(const Tensor& log_probs, const Tensor& mask) {
     const Tensor masked = mul(log_probs, mask);
-    return sum_dim(masked, -1, false, DType::float32);
+    return sum_dim(masked, -1, false, masked.dtype());
+}
+
+/// FSDP2's hooks on a reference of its own.
+ForwardWrapper wrapper_of(const Reference& reference) {
+    Fsdp2Reference* const shards = reference.shards.get();
+    if (!shards) return {};
+    return {true, [shards] { shards->before_forward(); },
+            [shards](Tensor&, std::span<Tensor* const> outputs) { shards->after_forward(outputs); }};
 }
 
 /// Of the policy that has generated, and of the reference, without gradients and without checkpointing.
 ScoredCompletions score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows,
-                                const Place& place, Rollout& out, SamplingCorrection& correction) {
+                                const Place& place, const ForwardWrapper& own, Rollout& out,
+                                SamplingCorrection& correction) {
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
     ScoredCompletions scored;
     scored.mask = out.completion_mask;
     if (keeps_old_log_probs(run.plan)) {
         const WithinPhase phase(run.session, phase_at(PhaseKind::log_probabilities, place));
-        scored.policy = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
+        scored.policy = completion_scores(run, network, rows, kPolicyParts, place, own).log_probs;
     }
     const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
     const GrpoPlan& how = run.plan.preference.grpo;
@@ -227,11 +237,11 @@ ScoredCompletions score_rollout(const Run& run, Network& network, const Referenc
         out.sampling_ratio = correction.ratio;
     }
     if (!how.has_reference) return scored;
-    scored.reference =
-        on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
-            const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
-            return completion_scores(asked, other, rows, reference.network ? ScoreParts{} : kPolicyParts, place);
-        }).log_probs;
+    scored.reference = on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
+                           const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
+                           return completion_scores(asked, other, rows, reference.network ? ScoreParts{} : kPolicyParts,
+                                                    place, reference.network ? wrapper_of(reference) : own);
+                       }).log_probs;
     if (!leaves_one_out) out.reference_log_probs = scored.reference;
     return scored;
 }
@@ -242,8 +252,10 @@ bool generates(const TrainPlan& plan, const Place& place) {
     return generates_rows(plan.loop.kind) && batch_number(plan, place) % batches_per_generation(plan) == 0;
 }
 
-Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place) {
+Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place,
+                 const ForwardWrapper& wrapper) {
     Session& session = run.session;
+    const ForwardWrapper own = wrapper.shards ? wrapper : ForwardWrapper{};
     const Phase around = phase_at(PhaseKind::inputs, place);
     const RowSizes sizes = sizes_of_rows(run);
     {
@@ -252,7 +264,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
         if (run.plan.preference.grpo.vllm_share)
             generate_by_vllm(run, network, sizes, place);
         else
-            generate_completions(run, network, sizes);
+            generate_completions(run, network, sizes, own.shards ? &own : nullptr);
     }
     session.recorder.begin(around);
     Rollout out;
@@ -271,7 +283,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     {
         SamplingCorrection correction;
         const ScoredRows rows = whole_rows(out.prompt_ids, out.completion_ids, out.prompt_mask, out.completion_mask);
-        const ScoredCompletions scored = score_rollout(run, network, reference, rows, place, out, correction);
+        const ScoredCompletions scored = score_rollout(run, network, reference, rows, place, own, out, correction);
         session.recorder.begin(around);
         Tensor rewards;
         {

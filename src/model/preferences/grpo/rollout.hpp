@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/causal_lm/forward_wrapper.hpp"
 #include "model/preferences/reference.hpp"
 
 namespace vramfit::model {
@@ -26,8 +27,9 @@ bool generates(const TrainPlan& plan, const Place& place);
 /// Batches for which rows are generated at once.
 std::int64_t steps_per_generation(const TrainPlan& plan);
 
-/// _generate_and_score_completions, shuffled.
-Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place);
+/// _generate_and_score_completions, shuffled. The network is called without its wrapper, unless that shards it.
+Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place,
+                 const ForwardWrapper& wrapper);
 
 /// The part of a batch by its number.
 Rollout part_of(const Run& run, const Rollout& all, std::int64_t number);

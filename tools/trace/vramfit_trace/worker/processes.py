@@ -142,7 +142,8 @@ def start(job: Job, device: Device) -> None:
     held.append(Store(processes["world_size"]))
     # accelerate's group has no backend of the host, but for FSDP that offloads (state.py PartialState): what trl gathers as Python
     # objects goes through the device.
-    backend = "nccl" if job["loop"]["kind"] in SAMPLED and not processes["kind"].startswith("fsdp") else "cpu:fake,cuda:nccl"
+    offloads = processes["kind"].startswith("fsdp") and processes["fsdp_config"].get("cpu_offload")
+    backend = "nccl" if job["loop"]["kind"] in SAMPLED and not offloads else "cpu:fake,cuda:nccl"
     torch.distributed.init_process_group(backend, store=held[0], rank=processes["rank"],
                                          world_size=processes["world_size"], timeout=datetime.timedelta(hours=24))
     for module, name in EXCHANGES:
