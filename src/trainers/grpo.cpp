@@ -207,6 +207,9 @@ void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     if (const auto beta = reader.real("beta")) grpo.has_reference = *beta != 0;
     plan.preference.syncs_reference = reader.boolean("sync_ref_model").value_or(false);
     read_sampling(reader, grpo);
+    if (!reader.boolean("ds3_gather_for_generation").value_or(true))
+        reader.refuse("ds3_gather_for_generation",
+                      "generation by weights that are gathered layer by layer is not predicted", "true");
     grpo.masks_truncated = reader.boolean("mask_truncated_completions").value_or(false);
     grpo.max_completion_length.reset();  // as long as the rows are
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(false);
