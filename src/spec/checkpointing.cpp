@@ -1,4 +1,5 @@
-// trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: "PEFT + DeepSpeed ZeRO-3 requires reentrant checkpointing".
+// trl 1.16 SFTTrainer.__init__ and those of DPO, GRPO, RLOO: "PEFT + DeepSpeed ZeRO-3 requires reentrant
+// checkpointing".
 #include "vramfit/spec/checkpointing.hpp"
 
 namespace vramfit {

@@ -33,7 +33,7 @@ void refuse_evaluation(Reader& reader, std::string_view why, Draft& draft);
 
 /// What these trainers make of a divided model is not predicted.
 void refuse_divided(Draft& draft);
-/// The same of trl's own trainers, of which DPO's was compared under ZeRO-1 and 2.
+/// The same of trl's own trainers, of which DPO's was compared under ZeRO and FSDP2.
 void refuse_divided_of_trl(const PreferenceTrainer& trainer, Draft& draft);
 
 }  // namespace vramfit::trainers

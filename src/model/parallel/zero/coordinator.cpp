@@ -39,9 +39,13 @@ void Coordinator::set_parameters(const ModuleKey& key, std::vector<std::size_t> 
     modules_[module_at(key)].parameters = std::move(ids);
 }
 
-void Coordinator::add_parameter(std::size_t module, std::size_t id) {
-    std::vector<std::size_t>& ids = modules_[module].parameters;
+void Coordinator::read(const std::vector<std::size_t>& running, const Tensor& parameter) {
+    const std::size_t id = *partitions_.find(parameter);
+    if (partitions_[id].status != Status::not_available) return;
+    std::vector<std::size_t>& ids = modules_[running.back()].parameters;
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    const Scoped<Category> fresh(session_.recorder.fresh, Category::weights);
+    partitions_.gather({&id, 1});
 }
 
 // _clean_inflight_param_registry.

@@ -31,8 +31,9 @@ class Coordinator {
 
     /// The parameters of a module; those of modules that are not named have none.
     void set_parameters(const engine::ModuleKey& key, std::vector<std::size_t> ids);
-    /// register_external_parameter.
-    void add_parameter(std::size_t module, std::size_t id);
+    /// ZeROOrderedDict.__getitem__: what is not there is gathered, and belongs to the innermost running module too from
+    /// now on (register_external_parameter).
+    void read(const std::vector<std::size_t>& running, const Tensor& parameter);
     std::size_t module_at(const engine::ModuleKey& key);
     const std::vector<std::size_t>& parameters(const engine::ModuleKey& key) {
         return modules_[module_at(key)].parameters;

@@ -89,14 +89,7 @@ void Zero3::after_all(const ModuleKey& key, std::span<Tensor* const> outputs) {
     for (Tensor* const output : outputs) hook_output(*output);
 }
 
-// ZeROOrderedDict.__getitem__: what is not there is gathered, and belongs to the running module too from now on.
-void Zero3::read(const Tensor& parameter) {
-    const std::size_t id = *partitions_.find(parameter);
-    if (partitions_[id].status != PartitionedParameter::Status::not_available) return;
-    coordinator_.add_parameter(running_.back(), id);
-    const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
-    partitions_.gather({&id, 1});
-}
+void Zero3::read(const Tensor& parameter) { coordinator_.read(running_, parameter); }
 
 // trl 1.16 models/utils.py _unwrap_model_for_generation: deepspeed.zero.GatheredParameters(model.parameters()) and
 // remove_hooks.

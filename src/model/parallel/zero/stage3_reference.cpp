@@ -51,13 +51,7 @@ void Zero3Reference::after_all(const ModuleKey&, std::span<Tensor* const>) {
     running_.pop_back();
 }
 
-void Zero3Reference::read(const Tensor& parameter) {
-    const std::size_t id = *partitions_.find(parameter);
-    if (partitions_[id].status != PartitionedParameter::Status::not_available) return;
-    coordinator_.add_parameter(running_.back(), id);
-    const Scoped<Category> fresh(session_.recorder.fresh, Category::weights);
-    partitions_.gather({&id, 1});
-}
+void Zero3Reference::read(const Tensor& parameter) { coordinator_.read(running_, parameter); }
 
 Tensor Zero3Reference::linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     return linear_of_stage3(input, weight, bias);

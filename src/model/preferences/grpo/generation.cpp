@@ -88,7 +88,7 @@ Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch
                       const ForwardWrapper* around) {
     const auto dtype = run.plan.peft ? std::nullopt : prepared_dtype(run.plan);
     Tensor logits;
-    if (around && !run.plan.peft) around->before();
+    if (around) around->before();
     if (run.session.module_hooks) run.session.module_hooks->before(key_of(&network, Part::whole), {});
     {
         std::optional<AutocastScope> autocast;
@@ -103,7 +103,7 @@ Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch
     }
     if (dtype) logits = to(logits, DType::float32);
     Tensor* const outputs[] = {&logits};
-    if (around && !run.plan.peft) around->after(logits, outputs);
+    if (around) around->after(logits, outputs);
     return logits;
 }
 
@@ -249,7 +249,8 @@ Generated generate_with_cache(const Run& run, const Network& network, const Prom
     Tensor position_ids = positions_of(mask);
     Generated out;
     if (caches) out.cache = std::make_shared<KvCache>(network.layers.size());
-    out.ids = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, out.cache, tokens, around);
+    out.ids = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, out.cache, tokens,
+                     run.plan.peft ? nullptr : around);  // the model inside of the adapters has no hooks
     for (Tensor* t : {&pad_id, &position_ids, &end_ids, &begin_id}) t->reset();
     return out;
 }
