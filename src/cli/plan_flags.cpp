@@ -370,7 +370,7 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
         (job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model()) || is_preference(job.plan.loop.kind);
     if (state_->job.empty() && prepares && !this->given("prepare-kbit")) job.plan.prepare_kbit.reset();
     const auto is_given = [this](std::string_view name) { return this->given(name); };
-    if (state_->job.empty()) settle_llama_factory(job, is_given);
+    if (state_->job.empty()) settle_own_trainers(job, is_given);
     settle_unsloth_recipe(job, is_given);
     if (state_->job.empty()) complete_unsloth(job, is_given);
     if (state_->job.empty()) complete_grpo(job, is_given);

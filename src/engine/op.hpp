@@ -172,7 +172,8 @@ namespace vramfit::engine {
     X(unsloth_scale, "unsloth_zoo::fused_linear_scale_rows")                \
     X(rand_like, "aten::rand_like")                                         \
     X(scatter, "aten::scatter")                                             \
-    X(index_copy, "aten::index_copy")
+    X(index_copy, "aten::index_copy")                                       \
+    X(roll, "aten::roll")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

@@ -17,6 +17,7 @@
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
+#include "model/preferences/reference.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/recorded/model.hpp"
 #include "model/second/second_network.hpp"
@@ -91,9 +92,9 @@ void adapt(const Run& run, Network& network) {
     session.recorder.mark("after_adapter");
 }
 
-/// trl's trainers of preferences, given a peft_config: adapters are made while the trainer is.
+/// trl's trainers, given a peft_config: adapters are made while the trainer is. Of SFTTrainer only ZeRO-3 sees it.
 /// `asked` is what the job prepares before.
-void adapt_in_preference_trainer(const Run& run, Network& network, const std::optional<PreparePlan>& asked) {
+void adapt_in_trainer(const Run& run, Network& network, const std::optional<PreparePlan>& asked) {
     Recorder& recorder = run.session.recorder;
     const Scoped<bool> on_host(run.session.on_host, waits_on_host(run));
     const bool by_trainer = prepares_by_itself(run.plan.loop.kind);
@@ -150,8 +151,11 @@ void run_all(const Run& stored) {
     std::optional<Unsloth> unsloth;
     if (stored.plan.loop.kind == LoopKind::unsloth) stored.unsloth = &unsloth.emplace();
     if (unsloth) import_unsloth(stored);
+    Reference reference =
+        prefers ? load_before_policy({session, spec, stored.plan, stored.stack, stored.sizes}) : Reference{};
     session.recorder.begin({PhaseKind::load});
     if (unsloth) begin_load(stored);
+    const Scoped<bool> again(session.loads_again, reference.network != nullptr);
     Network network = load({session, spec, stored.plan, stored.stack, stored.sizes, nullptr, nullptr, stored.unsloth});
     if (unsloth) end_load(stored, network);
     place_parameters(network);
@@ -179,8 +183,8 @@ void run_all(const Run& stored) {
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)
         adapt_in_sft_trainer(run, network);
-    else if (prefers && plan.trl_makes_adapters)
-        adapt_in_preference_trainer(run, network, stored.plan.prepare_kbit);
+    else if ((prefers && plan.trl_makes_adapters) || (plan.sft_makes_adapters && network.partitions))
+        adapt_in_trainer(run, network, stored.plan.prepare_kbit);
     else
         adapt(run, network);
     if (unsloth) end_adapters(run, network);
@@ -197,7 +201,7 @@ void run_all(const Run& stored) {
     else if (plan.loop.kind == LoopKind::plain)
         run_plain(run, network);
     else
-        run_trainer(run, network);
+        run_trainer(run, network, std::move(reference));
 }
 
 }  // namespace

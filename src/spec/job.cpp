@@ -96,9 +96,13 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
 
 void read_maker(ObjectReader& trl, TrainPlan& plan) {
     ObjectReader::set(plan.preference.maker, trl.choice<TrainerMaker>("trainer", kTrainerMakerNames));
-    if (plan.preference.maker != TrainerMaker::llama_factory) return;
+    if (plan.preference.maker != TrainerMaker::llama_factory && plan.preference.maker != TrainerMaker::ms_swift) return;
     if (trl.has("peft_config") && plan.trl_makes_adapters)
-        trl.problems().invalid(trl.path("peft_config"), "LLaMA-Factory makes the adapters before its trainer", "false");
+        trl.problems().invalid(
+            trl.path("peft_config"),
+            fmt::format("{} makes the adapters before its trainer",
+                        plan.preference.maker == TrainerMaker::ms_swift ? "ms-swift" : "LLaMA-Factory"),
+            "false");
     plan.trl_makes_adapters = false;
 }
 
@@ -107,14 +111,18 @@ void read_plan(ObjectReader& job, const Environment& environment, const ModelSpe
     if (auto load = job.object("load")) read_load(*load, plan.load);
     if (auto prepare = job.object("prepare_kbit", Null::absent)) plan.prepare_kbit = read_prepare(std::move(*prepare));
     if (auto peft = job.object("peft", Null::absent)) plan.peft = read_lora(std::move(*peft));
+    std::optional<bool> made_by_trl;
     if (auto trl = job.object("trl")) {
         ObjectReader::set(plan.trl_casting_to_bf16, trl->boolean("peft_module_casting_to_bf16"));
-        ObjectReader::set(plan.trl_makes_adapters, trl->boolean("peft_config"));
+        made_by_trl = trl->boolean("peft_config");
+        ObjectReader::set(plan.trl_makes_adapters, made_by_trl);
         read_maker(*trl, plan);
         trl->refuse_unknown();
     }
     auto loop = job.object("loop");
     if (loop) read_loop(*loop, plan.loop);
+    plan.sft_makes_adapters = plan.loop.kind == LoopKind::sft && made_by_trl.value_or(false);
+    if (plan.loop.kind == LoopKind::sft) plan.trl_makes_adapters = true;
     if (auto training = job.object("training")) {
         plan.distributed = read_training_deepspeed(*training);
         plan.evaluation = read_training_evaluation(*training);

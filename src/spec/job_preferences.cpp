@@ -87,6 +87,8 @@ constexpr RefusedKey kRefusedByAll[] = {
     {"pad_to_multiple_of", "padding to a multiple is not supported"},
 };
 
+}  // namespace
+
 void read_losses(ObjectReader& training, PreferencePlan& plan) {
     const JsonValue* value = training.value("loss_type");
     if (!value || value->kind == JsonValue::Kind::null) return;
@@ -109,8 +111,6 @@ void read_losses(ObjectReader& training, PreferencePlan& plan) {
                                         fmt::format("supported: {}", fmt::join(names, ", ")));
     }
 }
-
-}  // namespace
 
 namespace {
 
@@ -212,6 +212,11 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
 
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
     if (plan.maker == TrainerMaker::llama_factory) return read_llama_factory(training, kind, plan);
+    if (plan.maker == TrainerMaker::ms_swift) {
+        arguments.router_aux_loss_coef = 0;  // TrainArgumentsMixin
+        if (!training.has("weight_decay")) arguments.weight_decay = kSwiftWeightDecay;
+        return read_ms_swift(training, plan);
+    }
     if (generates_rows(kind)) {
         plan.disable_dropout = generates_pairs(kind);
         plan.grpo = plan_of_groups(kind);
@@ -301,6 +306,8 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
             arguments.put("loss_type", JsonValue::of(name_of(preference.loss_types.front())));
         return;
     }
+    if (by_ms_swift(plan) && plan.training.weight_decay == 0) arguments.put("weight_decay", JsonValue::of(0.0));
+    if (by_ms_swift(plan) && preference.adds_sft) arguments.put("rpo_alpha", JsonValue::of(0.1));
     if (generates_pairs(plan.loop.kind)) return put_online(plan, arguments);
     if (generates_rows(plan.loop.kind)) return put_grpo(plan, arguments);
     if (plan.loop.kind == LoopKind::gkd) put_gkd(plan.distillation, arguments);
@@ -321,7 +328,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     if (preference.precompute_ref_batch_size)
         arguments.put("precompute_ref_batch_size", JsonValue::of(*preference.precompute_ref_batch_size));
     if (!preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(false));
-    if (!plan.training.max_length) arguments.put("max_length", JsonValue{});
+    if (!plan.training.max_length && !by_ms_swift(plan)) arguments.put("max_length", JsonValue{});
 }
 
 }  // namespace vramfit

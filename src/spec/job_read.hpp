@@ -35,6 +35,10 @@ void put_seconds(const TrainPlan& plan, JsonValue& loop);
 /// `batch` of preference training, and what the config of trl's trainer adds to `training`.
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
 void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
+
+/// The same of ms-swift's; loss_type by trl's names.
+void read_ms_swift(ObjectReader& training, PreferencePlan& plan);
+void read_losses(ObjectReader& training, PreferencePlan& plan);
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 /// Of GRPO and RLOO what other trainers have not.
 void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);

@@ -104,6 +104,7 @@ void read_optimizer(ObjectReader& training, TrainingPlan& plan) {
         }
     }
     ObjectReader::set(plan.optim_args, training.text("optim_args", Null::absent));
+    ObjectReader::set(plan.weight_decay, training.real("weight_decay", {}));
     const JsonValue* norm = training.value("max_grad_norm");
     if (norm && norm->kind == Kind::null) plan.max_grad_norm = 0;  // Trainer: None and 0 both mean no clipping
     ObjectReader::set(plan.max_grad_norm, training.real("max_grad_norm", {}, Null::absent));

@@ -157,6 +157,7 @@ JsonValue training(const TrainingPlan& plan) {
     out.put("fp16", JsonValue::of(plan.fp16));
     out.put("optim", JsonValue::of(std::string_view(plan.optim)));
     if (!plan.optim_args.empty()) out.put("optim_args", JsonValue::of(std::string_view(plan.optim_args)));
+    if (plan.weight_decay != 0) out.put("weight_decay", JsonValue::of(plan.weight_decay));
     out.put("max_grad_norm", JsonValue::of(plan.max_grad_norm));
     out.put("use_liger_kernel", JsonValue::of(plan.use_liger_kernel));
     if (plan.cut_cross_entropy) out.put("cut_cross_entropy", JsonValue::of(true));
@@ -287,6 +288,9 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     JsonValue trl = JsonValue::object();
     trl.put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16));
     if (!plan.trl_makes_adapters) trl.put("peft_config", JsonValue::of(false));
+    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    const bool is_cut = zero && zero->stage == 3;  // nothing else differs by it
+    if (plan.sft_makes_adapters && is_cut) trl.put("peft_config", JsonValue::of(true));
     if (plan.preference.maker != TrainerMaker::trl)
         trl.put("trainer", JsonValue::of(name_in<TrainerMaker>(kTrainerMakerNames, plan.preference.maker)));
     out.put("trl", std::move(trl));

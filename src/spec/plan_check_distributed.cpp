@@ -214,7 +214,7 @@ bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
 bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
     const bool is_dpo = plan.loop.kind == LoopKind::dpo;
     const bool in_groups = generates_rows(plan.loop.kind) && !generates_pairs(plan.loop.kind);
-    if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_llama_factory(plan)) return false;
+    if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_own_trainer(plan)) return false;
     return plan.distributed->as<DdpPlan>() || plan.distributed->as<ZeroPlan>() || plan.distributed->as<Fsdp2Plan>();
 }
 
@@ -232,11 +232,11 @@ void check_preferences_of_processes(const TrainPlan& plan, Problems& problems) {
         problems.unsupported("peft.use_dora", "DoRA in preference training under ZeRO-3 is not supported",
                              "false, or ZeRO-2");
     if (!fsdp) return;
-    if (fsdp->context.size > 1 || fsdp->replicas > 1 || fsdp->cpu_offload || fsdp->cpu_ram_efficient_loading ||
+    if (fsdp->context.size > 1 || fsdp->replicas > 1 || fsdp->cpu_offload ||
         fsdp->prepared_by != FsdpPreparation::accelerate)
         problems.unsupported("distributed.fsdp_config",
-                             "preference training with context parallelism, copies of shards, cpu_offload, "
-                             "cpu_ram_efficient_loading or axolotl's own FSDP2 is not supported",
+                             "preference training with context parallelism, copies of shards, cpu_offload or axolotl's "
+                             "own FSDP2 is not supported",
                              "leave them out");
 }
 
@@ -303,6 +303,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                 ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP and DeepSpeed, and "
                   "torch 2.10 or later only"
             : by_llama_factory(plan) ? "LLaMA-Factory's preference training is supported on one GPU only"
+            : by_ms_swift(plan)      ? "ms-swift's preference training is supported on one GPU only"
             : plan.loop.kind == LoopKind::dpo
                 ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
             : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm

@@ -112,7 +112,6 @@ inline constexpr std::string_view kIgnoredArguments[] = {
     "train_sampling_strategy",
     "warmup_ratio",
     "warmup_steps",
-    "weight_decay",
 };
 
 /// The same for what trl.SFTConfig (trl 1.16.0) and SFTTrainer (trl 0.8.6) add.

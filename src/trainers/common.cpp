@@ -30,6 +30,7 @@ constexpr KeyRow kArgumentRows[] = {
     {"optim", kUsed, "training.optim", "sgd|adamw_torch"},
     {"optim_args", kUsed, "training.optim_args", "a=1|b=2"},
     {"max_grad_norm", kUsed, "training.max_grad_norm", "0|2"},
+    {"weight_decay", kUsed, "training.weight_decay", "0|0.1"},
     {"torch_empty_cache_steps", kUsed, "training.torch_empty_cache_steps", "1|4"},
     {"use_liger_kernel", kUsed, "training.use_liger_kernel", "true|false"},
     {"use_liger", kUsed, "training.use_liger_kernel", "true|false"},
@@ -131,6 +132,7 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
     read_optimizer(reader, "optim", default_optimizer(reader.stack()), draft);
     if (auto arguments = reader.text("optim_args")) plan.optim_args = *arguments;
     plan.max_grad_norm = reader.real_or("max_grad_norm", 1.0);
+    plan.weight_decay = reader.real("weight_decay").value_or(defaults.weight_decay);
     plan.torch_empty_cache_steps = reader.integer("torch_empty_cache_steps");
     const auto older = reader.boolean("use_liger");  // trl before 0.18
     plan.use_liger_kernel = older.value_or(false) || reader.boolean_or("use_liger_kernel", false);

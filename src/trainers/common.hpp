@@ -39,6 +39,7 @@ struct ArgumentDefaults {
     bool checkpointing = false;
     bool bf16 = false;
     std::int64_t evaluation_batch = 8;
+    double weight_decay = 0;
     bool evaluates_at_end =
         false;  ///< the script calls trainer.evaluate() behind trainer.train() where do_eval is true
 };

@@ -193,17 +193,18 @@ void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     if (!draft.evaluation) return;
     const AskedEvaluation& asked = *draft.evaluation;
     const bool divided = plan.distributed && !plan.distributed->as<DdpPlan>();
-    const bool factory = by_llama_factory(plan);
-    if (divided || factory || (plan.distributed && is_preference(plan.loop.kind))) {
+    const bool own = by_own_trainer(plan);
+    if (divided || own || (plan.distributed && is_preference(plan.loop.kind))) {
         if (asked.rows <= asked.train_rows) return;
         reading.refusals.push_back(
             {asked.key, asked.place,
              fmt::format("evaluation with {} rows, training with {}: of {} only evaluation with at most as "
                          "many rows is judged, which needs no more than training",
                          asked.rows, asked.train_rows,
-                         divided   ? "a divided model"
-                         : factory ? "LLaMA-Factory's preferences"
-                                   : "preferences on several GPUs"),
+                         divided                  ? "a divided model"
+                         : by_llama_factory(plan) ? "LLaMA-Factory's preferences"
+                         : own                    ? "ms-swift's preferences"
+                                                  : "preferences on several GPUs"),
              fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
                          asked.train_rows, asked.key)});
         return;

@@ -33,6 +33,7 @@ void read_trl_lora(Reader& reader, Draft& draft) {
     lora.modules_to_save = reader.texts("lora_modules_to_save").value_or(std::vector<std::string>());
     lora.use_rslora = reader.boolean("use_rslora").value_or(false);
     lora.use_dora = reader.boolean("use_dora").value_or(false);
+    draft.job.plan.sft_makes_adapters = true;  // the trainer is given get_peft_config(model_args)
 }
 
 }  // namespace

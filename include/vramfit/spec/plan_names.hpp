@@ -97,8 +97,10 @@ inline constexpr Named<bool> kContextStrategyNames[] = {{"allgather", true}, {"a
 inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
                                                              {"1f1b", PipelineSchedule::one_f_one_b},
                                                              {"interleaved_1f1b", PipelineSchedule::interleaved}};
-inline constexpr Named<TrainerMaker> kTrainerMakerNames[] = {
-    {"trl", TrainerMaker::trl}, {"axolotl", TrainerMaker::axolotl}, {"llama-factory", TrainerMaker::llama_factory}};
+inline constexpr Named<TrainerMaker> kTrainerMakerNames[] = {{"trl", TrainerMaker::trl},
+                                                             {"axolotl", TrainerMaker::axolotl},
+                                                             {"llama-factory", TrainerMaker::llama_factory},
+                                                             {"ms-swift", TrainerMaker::ms_swift}};
 inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove::every_step},
                                                        {"once", BatchMove::once}};
 

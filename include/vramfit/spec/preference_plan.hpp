@@ -47,9 +47,13 @@ enum class ContrastLoss : std::uint8_t { sigmoid, hinge, ipo, simpo };
 /// Whose trainer it is (trl.trainer).
 enum class TrainerMaker : std::uint8_t {
     trl,
-    axolotl,       ///< trl's; its DPOTrainer empties the cache after each training step
-    llama_factory  ///< its own: the stage dpo (with orpo and simpo), kto, rm
+    axolotl,        ///< trl's; its DPOTrainer empties the cache after each training step
+    llama_factory,  ///< its own: the stage dpo (with orpo and simpo), kto, rm
+    ms_swift        ///< its own: rlhf_type dpo
 };
+
+/// ms-swift 4.6 swift/trainers/arguments.py TrainArgumentsMixin.weight_decay.
+inline constexpr double kSwiftWeightDecay = 0.1;
 
 /// trl's configs of preference training as far as memory depends on them.
 struct PreferencePlan {

@@ -211,6 +211,8 @@ struct Stack {
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
     bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer and KTOTrainer, which have whole logits before
     bool llama_factory_preferences_are_known() const;
+    bool ms_swift_preferences_are_known() const;
+    bool sft_leaves_adapters_under_zero3() const;  ///< SFTTrainer makes adapters without autocast_adapter_dtype
     bool preferences_are_known() const;     ///< DPOTrainer, KTOTrainer and RewardTrainer
     bool reference_is_like_policy() const;  ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;      ///< log-probabilities of whole logits by a kernel of its own

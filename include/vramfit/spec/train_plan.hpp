@@ -65,6 +65,7 @@ struct TrainingPlan {
     bool optimizer_in_backward = false;  ///< torchtune: each parameter is updated once its gradient is there
     bool use_cache = false;              ///< transformers 5: Trainer writes it into the model's config
     std::string optim_args;
+    double weight_decay = 0;  ///< other than 0: sgd, rmsprop and adagrad of torch copy the gradients that decay
     std::optional<std::int64_t> torch_empty_cache_steps;  ///< Trainer: before the backward pass of each n-th update
     std::optional<std::int64_t> max_length;               ///< trl's SFTConfig: longer rows are cut; absent: not cut
     std::optional<double> router_aux_loss_coef;           ///< trl's SFTConfig, for mixtures; absent: the model's own
@@ -301,6 +302,7 @@ struct TrainPlan {
     std::optional<LoraPlan> peft;
     bool trl_casting_to_bf16 = false;  ///< trl.peft_module_casting_to_bf16
     bool trl_makes_adapters = true;  ///< trl.peft_config: false, its trainer of preferences is given a model with them
+    bool sft_makes_adapters = false;  ///< trl.peft_config of the loop sft: they keep the weights' dtype under ZeRO-3
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
@@ -337,6 +339,14 @@ TrainedEnds trained_ends(const ModelSpec& spec, const TrainPlan& plan);
 inline bool by_llama_factory(const TrainPlan& plan) {
     return is_preference(plan.loop.kind) && plan.preference.maker == TrainerMaker::llama_factory;
 }
+
+/// ms-swift's own trainers of preferences, which are given a model with adapters too.
+inline bool by_ms_swift(const TrainPlan& plan) {
+    return is_preference(plan.loop.kind) && plan.preference.maker == TrainerMaker::ms_swift;
+}
+
+/// A trainer whose adapters are made before it, of a file format that has its own.
+inline bool by_own_trainer(const TrainPlan& plan) { return by_llama_factory(plan) || by_ms_swift(plan); }
 
 /// Reward models and functions of GRPO and RLOO.
 inline std::int64_t reward_sources(const TrainPlan& plan) {

@@ -40,8 +40,9 @@ using IsGiven = std::function<bool(std::string_view flag)>;
 /// A recipe of Unsloth's loop where that is not predicted: plain transformers as an upper bound, and why. Throws
 /// nothing.
 void settle_unsloth_recipe(Job& job, const IsGiven& given);
-/// Preference training by LLaMA-Factory's trainers, as its recipe or its stack asks for it.
-void settle_llama_factory(Job& job, const IsGiven& given);
+/// Preference training by LLaMA-Factory's and ms-swift's trainers, as a recipe or a stack asks for it; adapters of
+/// SFTTrainer.
+void settle_own_trainers(Job& job, const IsGiven& given);
 /// What Unsloth chooses where no flag says it. Throws Error for its flags without its loop.
 void complete_unsloth(Job& job, const IsGiven& given);
 /// How long GRPO's and RLOO's rows are where no flag says it. Throws Error for its flags without its loop.

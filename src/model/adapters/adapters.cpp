@@ -188,9 +188,12 @@ void raise_dtype(Network& network) {
     for_each_module(network, Overloaded{raise_table, raise_linear, [](Norm&) {}, raise_bare});
 }
 
-/// get_peft_model(autocast_adapter_dtype). trl 1.16 trainer/dpo_trainer.py DPOTrainer.__init__: false under ZeRO-3.
+/// get_peft_model(autocast_adapter_dtype). trl 1.16 trainer/dpo_trainer.py DPOTrainer.__init__, sft_trainer.py
+/// SFTTrainer.__init__: false under ZeRO-3.
 bool raises_adapters(const Run& run, const Network& network) {
-    const bool by_trl = is_preference(run.plan.loop.kind) && run.plan.trl_makes_adapters;
+    const bool by_sft = run.plan.loop.kind == LoopKind::sft && run.plan.sft_makes_adapters &&
+                        run.stack.sft_leaves_adapters_under_zero3();
+    const bool by_trl = by_sft || (is_preference(run.plan.loop.kind) && run.plan.trl_makes_adapters);
     return run.stack.adapters_of_float16_are_float32() && !(by_trl && network.partitions);
 }
 

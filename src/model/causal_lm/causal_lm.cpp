@@ -288,7 +288,11 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     if (cuts_cross_entropy(run) && batch.labels.defined())
         return {cut_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     Tensor kept = hidden;
-    if (run.stack.head_takes_a_slice()) kept = whole(whole(whole(hidden, 0), 1), 2);
+    if (run.stack.head_takes_a_slice()) {
+        const Size first = batch.logits_to_keep ? hidden.size(1) - *batch.logits_to_keep : Size(0);
+        kept = batch.logits_to_keep ? slice(whole(hidden, 0), 1, first, hidden.size(1)) : whole(whole(hidden, 0), 1);
+        kept = whole(kept, 2);
+    }
     if (network.hooks) kept = network.hooks->before_head(kept);
     Tensor logits;
     {

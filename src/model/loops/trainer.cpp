@@ -281,7 +281,7 @@ Batch next_batch(const Run& run) {
 }
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
-    if (is_preference(run.plan.loop.kind) && !distills(run.plan) && !rewards_steps(run.plan))
+    if (is_preference(run.plan.loop.kind) && !distills(run.plan) && !rewards_steps(run.plan) && !by_ms_swift(run.plan))
         return {};  // their batches have no labels
     if (run.unsloth) return count_packed(run, batches);
     if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
@@ -313,7 +313,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     return host_tensor(run.session, {}, DType::int64);
 }
 
-void run_trainer(const Run& run, Network& network) {
+void run_trainer(const Run& run, Network& network, Reference loaded) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
     load_evaluated_networks(run);
@@ -330,19 +330,19 @@ void run_trainer(const Run& run, Network& network) {
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     if (run.unsloth) prepare_unsloth_trainer(run, network);
-    Reference reference;
+    Reference reference = std::move(loaded);
     if (is_preference(run.plan.loop.kind)) {
-        const bool factory = by_llama_factory(run.plan);
+        const bool factory = by_llama_factory(run.plan), own = by_own_trainer(run.plan);
         if (network.value_head.has_bias) move_value_head(run, network);
         // Its gradient_checkpointing_enable leaves the embedding as it is; peft's hook is not for packed weights.
         if (factory && run.plan.load.quantization) network.embed.output_requires_grad = false;
-        if (!prepares_by_itself(run.plan.loop.kind) && !factory)
+        if (!prepares_by_itself(run.plan.loop.kind) && !own)
             prepare_adapted_by_trl(run, network);
         else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&
                  !(factory && run.plan.load.quantization))
             require_input_grads(network);
         if (is_packed) wait_for_rows();
-        if (asks_reference(run.plan)) reference = make_reference(run, network);
+        if (asks_reference(run.plan) && !by_ms_swift(run.plan)) reference = make_reference(run, network);
         place_evaluated_networks(run);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }

@@ -85,10 +85,11 @@ struct Batch {
     Tensor shift_labels = {};  ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
     Tensor position_ids = {};  ///< the same
     Tensor row_lengths = {};   ///< of rows that are put together to one: int32 [rows]
-    std::vector<RowsAlike> rows_alike = {};  ///< of those rows
-    Size scored = 0;                         ///< of Unsloth's batches: tokens that the one before them predicts
-    Tensor completion_mask = {};             ///< of preferences: [2 B, S] int64
-    Tensor kl_input_ids = {};                ///< KTO: each prompt with the completion of another row
+    std::vector<RowsAlike> rows_alike = {};   ///< of those rows
+    Size scored = 0;                          ///< of Unsloth's batches: tokens that the one before them predicts
+    std::optional<Size> logits_to_keep = {};  ///< the head is asked for so many of the last tokens only
+    Tensor completion_mask = {};              ///< of preferences: [2 B, S] int64
+    Tensor kl_input_ids = {};                 ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};
     Tensor kl_completion_mask = {};
     Tensor kl_labels = {};            ///< of LLaMA-Factory in place of the mask

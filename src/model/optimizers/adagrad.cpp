@@ -35,15 +35,18 @@ void refuse_other_dtypes(const GroupedTensors& one) {
 // _multi_tensor_adagrad: lists of one dtype live until those of the next are made.
 void step_adagrad(engine::Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
-        TensorList std, numerator;
+        TensorList std, numerator, grads;
         for (const GroupedTensors& one : grouped(session, optimizer, g)) {
             refuse_other_dtypes(one);
             // _get_value of the steps, which accelerate has moved.
             if (!is_on_host(one.states.front()->front())) session.streams.host_waits(0);
+            grads.clear();
+            grads = decayed(optimizer, g, one.grads);
             TensorList sums;
             for (const OptimizerState* state : one.states) sums.push_back(state->back());
             std = foreach_result(sums, engine::Op::foreach_sqrt);
-            numerator = foreach_result(one.grads, engine::Op::foreach_mul);
+            // The copies of gradients that decay are multiplied in place.
+            numerator = grads.front() == one.grads.front() ? foreach_result(grads, engine::Op::foreach_mul) : grads;
         }
     }
 }

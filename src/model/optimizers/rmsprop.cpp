@@ -30,12 +30,14 @@ void init_rmsprop(engine::Session& session, Optimizer& optimizer, std::size_t gr
     }
 }
 
-// _multi_tensor_rmsprop: `avg` is the only temporary.
+// _multi_tensor_rmsprop: `avg` is the only temporary, but for gradients that decay.
 void step_rmsprop(engine::Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
         init_rmsprop(session, optimizer, g);
-        TensorList avg;
+        TensorList avg, grads;
         for (const GroupedTensors& one : grouped(session, optimizer, g)) {
+            grads.clear();
+            grads = decayed(optimizer, g, one.grads);
             TensorList squares;
             for (const OptimizerState* state : one.states) squares.push_back(state->front());
             avg = foreach_result(squares, engine::Op::foreach_sqrt);

@@ -155,6 +155,12 @@ Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores, Va
     return {};
 }
 
+Tensor rewards_of(const Tensor& log_probs, const Tensor& reference) {
+    return mul(detach(sub(log_probs, reference)), 1.0);
+}
+
+Tensor log_ratios_of(const Tensor& log_probs, const Tensor& reference) { return sub(log_probs, mul(reference, 1.0)); }
+
 Tensor smoothed_losses(const Tensor& logits) {
     // Python lets go of each operand once its operator is done.
     const auto weighted = [&logits](bool negated) {

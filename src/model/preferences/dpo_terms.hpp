@@ -28,4 +28,10 @@ Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores, Va
 /// -logsigmoid(beta * logits) * (1 - label_smoothing) - logsigmoid(-beta * logits) * label_smoothing.
 Tensor smoothed_losses(const Tensor& logits);
 
+/// trl 0.24 dpo_loss: self.beta * (logps - ref_logps).detach().
+Tensor rewards_of(const Tensor& log_probs, const Tensor& reference);
+
+/// The same: logps - (not self.reference_free) * ref_logps.
+Tensor log_ratios_of(const Tensor& log_probs, const Tensor& reference);
+
 }  // namespace vramfit::model

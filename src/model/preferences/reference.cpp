@@ -55,6 +55,16 @@ Reference copy_reference(const Run& run, Network& policy) {
 
 }  // namespace
 
+// pipelines/train/rlhf.py _prepare_model_tokenizer; what is loaded is what the policy is.
+Reference load_before_policy(const Run& run) {
+    if (!by_ms_swift(run.plan) || run.plan.peft || !asks_reference(run.plan)) return {};
+    run.session.recorder.begin({PhaseKind::load_reference});
+    Reference out;
+    out.plan = std::make_unique<TrainPlan>(run.plan);
+    out.network = std::make_unique<Network>(model::load(run.with(*out.plan)));
+    return out;
+}
+
 Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});

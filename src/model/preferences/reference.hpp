@@ -19,6 +19,9 @@ struct Reference {
     std::unique_ptr<Zero3Reference> pieces;  ///< the same of ZeRO-3
 };
 
+/// ms-swift loads the reference of full fine-tuning before the policy; other trainers nothing.
+Reference load_before_policy(const Run& run);
+
 /// The trainer's constructor behind Trainer's: loads a reference where one is needed.
 Reference make_reference(const Run& run, Network& policy);
 

@@ -208,18 +208,46 @@ void refuse_generation_in_distillation(const Run& run, const Refuse& refuse) {
         refuse("training.eval_strategy", "evaluation in distillation is not supported", "leave it out");
 }
 
+/// What ms-swift's own trainers were not compared with.
+template <class Refuse>
+void refuse_by_ms_swift(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (!run.stack.ms_swift_preferences_are_known())
+        refuse("trl.trainer", fmt::format("ms-swift's trainers with trl {} are not supported", text_of(run.stack.trl)),
+               "the stack swift-4.6, with trl 0.29");
+    if (plan.loop.kind != LoopKind::dpo)
+        refuse("loop.kind", fmt::format("ms-swift's {} is not supported", trainer_of(plan.loop.kind)), "dpo");
+    if (plan.distributed)
+        refuse("distributed", "ms-swift's preference training on several GPUs is not supported", "one GPU");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
+    for (const PairLoss loss : plan.preference.loss_types) switch (loss) {
+            case PairLoss::sigmoid:
+            case PairLoss::hinge:
+            case PairLoss::ipo:
+            case PairLoss::apo_zero:
+            case PairLoss::apo_down:
+            case PairLoss::sft: break;
+            default:
+                refuse("training.loss_type", fmt::format("ms-swift's loss '{}' is not supported", name_of(loss)),
+                       "supported: sigmoid, hinge, ipo, apo_zero, apo_down, sft");
+        }
+}
+
 /// What recorded networks were not compared with. Routers of experts give logits besides, and GPTBigCode's forward
 /// makes another mask without labels.
 template <class Refuse>
-void refuse_with_recording(const Run& run, bool factory, const Refuse& refuse) {
+void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
     const LoopKind kind = run.plan.loop.kind;
     const auto unless = [&](bool known, const char* where, std::string what, const char* hint) {
         if (!known) refuse(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
     unless(kind == LoopKind::dpo || kind == LoopKind::kto, "loop.kind", std::string(trainer_of(kind)), "DPO or KTO");
-    unless(!factory && run.stack.dpo_scores_in_chunks(), "stack",
-           fmt::format("preference training of {}", factory ? "LLaMA-Factory" : "trl " + text_of(run.stack.trl)),
-           "trl 1.16");
+    unless(
+        !own && run.stack.dpo_scores_in_chunks(), "stack",
+        fmt::format("preference training of {}", own ? std::string(by_ms_swift(run.plan) ? "ms-swift" : "LLaMA-Factory")
+                                                     : "trl " + text_of(run.stack.trl)),
+        "trl 1.16");
     unless(!run.plan.distributed, "distributed", "preference training on several GPUs", "one GPU");
     unless(!run.plan.evaluation, "training.eval_strategy", "evaluation in preference training", "leave it out");
     unless(!network::has_experts(*run.spec.recording), "loop.kind", "preference training of a mixture of experts",
@@ -234,20 +262,23 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
     };
-    const bool factory = by_llama_factory(plan);
+    const bool factory = by_llama_factory(plan), swift = by_ms_swift(plan), own = factory || swift;
+    if (swift) refuse_by_ms_swift(run, refuse);
     if (factory && !run.stack.llama_factory_preferences_are_known())
         refuse("trl.trainer",
                fmt::format("LLaMA-Factory's trainers with trl {} are not supported", text_of(run.stack.trl)),
                "the stack llamafactory-0.9.5, with trl 0.24");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
-    if (!factory && !run.stack.preferences_are_known())
+    if (!own && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.9 and 1.16 are supported");
-    if (run.spec.recording) refuse_with_recording(run, factory, refuse);
-    if (factory && plan.evaluation)
-        refuse("training.eval_strategy", "evaluation in LLaMA-Factory's preference training is not supported",
+    if (run.spec.recording) refuse_with_recording(run, own, refuse);
+    if (own && plan.evaluation)
+        refuse("training.eval_strategy",
+               fmt::format("evaluation in {}'s preference training is not supported",
+                           swift ? "ms-swift" : "LLaMA-Factory"),
                "leave it out");
     if (plan.evaluation) refuse_in_evaluation(plan, refuse);
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
@@ -270,7 +301,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0 && plan.preference.disable_dropout)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters && !factory &&
+    if (plan.peft && !plan.trl_makes_adapters && !own &&
         (has_reference(plan.loop.kind) || generates_rows(plan.loop.kind)))
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");

@@ -110,7 +110,7 @@ Size chosen_tokens(const Run& run) {
 
 Batch fetch_preferences(const Run& run, bool references) {
     const LoopKind kind = run.plan.loop.kind;
-    if (by_llama_factory(run.plan)) return fetch_by_llama_factory(run);
+    if (by_own_trainer(run.plan)) return fetch_labelled(run);
     if (kind == LoopKind::kto) return fetch_unpaired(run, references);
     if (rewards_steps(run.plan)) return fetch_steps(run);
     if (is_contrast(kind)) return fetch_apart(run);

@@ -95,9 +95,9 @@ Tensor selective_log_softmax(const Tensor& logits, const Tensor& labels) {
                                                          : squeeze(without_kernel(logits, labels), -1);
 }
 
-Tensor completion_log_probs(const Tensor& logits, const Tensor& labels, const Tensor& mask) {
+Tensor completion_log_probs(const Tensor& logits, const Tensor& labels, const Tensor& mask, Op opposite) {
     const Tensor log_probs = without_kernel(logits, labels);
-    return fill_squeezed(log_probs, compare(Op::eq, mask));
+    return fill_squeezed(log_probs, compare(opposite, mask));
 }
 
 Tensor entropy_of(const Tensor& logits) {

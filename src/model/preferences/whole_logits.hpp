@@ -10,7 +10,8 @@ Tensor selective_log_softmax(const Tensor& logits, const Tensor& labels);
 
 /// The same, and 0.0 where the completion is not: logits -- [R, S - 1, V], labels and mask
 /// -- [R, S - 1].
-Tensor completion_log_probs(const Tensor& logits, const Tensor& labels, const Tensor& mask);
+Tensor completion_log_probs(const Tensor& logits, const Tensor& labels, const Tensor& mask,
+                            engine::Op opposite = engine::Op::eq);
 
 /// entropy_from_logits(logits): [R, S - 1], no tape.
 Tensor entropy_of(const Tensor& logits);

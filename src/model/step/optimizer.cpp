@@ -52,6 +52,7 @@ Optimizer make_optimizer(engine::Session& session, const TrainingPlan& plan, std
     Optimizer o;
     o.type = &optimizer_of(plan.optim);
     o.arguments = plan.optim_args;
+    o.decays = plan.weight_decay != 0;
     o.groups = std::move(groups);
     for (const ParameterGroup& g : o.groups) o.states.emplace_back(g.parameters.size());
     if (o.type->construct) o.type->construct(session, o);

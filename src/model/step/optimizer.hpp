@@ -23,6 +23,7 @@ using OptimizerState = std::vector<Tensor>;
 struct Optimizer {
     const struct OptimizerType* type = nullptr;
     std::string arguments;  ///< TrainingArguments.optim_args
+    bool decays = false;    ///< TrainingArguments.weight_decay is not 0
     std::vector<ParameterGroup> groups;
     std::vector<std::vector<OptimizerState>> states;  ///< by group and parameter
     std::vector<Tensor> shared;                       ///< what belongs to no parameter (code books)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "spec/network/type.hpp"
+
 namespace vramfit::network {
 
 namespace {

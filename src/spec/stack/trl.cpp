@@ -23,6 +23,12 @@ bool Stack::preferences_are_known() const { return trl >= Version{1, 16, 0} || (
 // LLaMA-Factory 0.9.5 train/dpo/trainer.py, kto/trainer.py: losses of trl's own classes, as read and traced in 0.24.0.
 bool Stack::llama_factory_preferences_are_known() const { return trl.major == 0 && trl.minor == 24; }
 
+// trl 1.9 and 1.16 trainer/sft_trainer.py SFTTrainer.__init__ (trl issue 6089); 0.29 does not.
+bool Stack::sft_leaves_adapters_under_zero3() const { return trl >= Version{1, 9, 0}; }
+
+// ms-swift 4.6 with the releases that its stack has.
+bool Stack::ms_swift_preferences_are_known() const { return trl.major == 0 && trl.minor == 29; }
+
 // 1.16.0 loads the reference with the policy's dtype and attention, 1.9.0 with those of from_pretrained's defaults.
 bool Stack::reference_is_like_policy() const { return trl >= Version{1, 16, 0}; }
 

@@ -59,6 +59,7 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"optimizer", KeyUse::used, "training.optim", "sgd|adamw_torch"},
     {"optim_args", KeyUse::used, "training.optim_args", "a=1|b=2"},
     {"max_grad_norm", KeyUse::used, "training.max_grad_norm", "0|2"},
+    {"weight_decay", KeyUse::used, "training.weight_decay", "0|0.1"},
     {"bf16", KeyUse::used, "training.bf16", "true|false"},
     {"fp16", KeyUse::used, "training.fp16", "true|false"},
     {"bfloat16", KeyUse::used, "load.dtype", "true|false"},

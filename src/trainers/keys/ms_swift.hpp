@@ -32,7 +32,9 @@ inline constexpr KeyRow kSwiftKeys[] = {
     {"target_regex", KeyUse::used, "peft.target_modules", ".*q_proj|.*k_proj"},
     {"target_parameters", KeyUse::used, "peft.target_parameters", "[mlp.experts.gate_up_proj]|[]"},
     {"packing_length", KeyUse::used, "batch.sequence_length", ""},
-    {"rlhf_type", KeyUse::unsupported, "training with preferences or rewards is not predicted yet"},
+    {"rlhf_type", KeyUse::used, "loop.kind", "dpo|kto"},
+    {"rpo_alpha", KeyUse::used, "training.rpo_alpha", "0.1|null"},
+    {"ref_model", KeyUse::used, "loop.kind"},
     {"task_type", KeyUse::unsupported, "another task needs another head", "causal_lm"},
     {"adapters", KeyUse::unsupported, "going on from an adapter is not predicted"},
     {"padding_free", KeyUse::unsupported, "flattened batches are not predicted"},
@@ -58,7 +60,7 @@ inline constexpr KeyRow kSwiftKeys[] = {
     {"deepspeed_autotp_size", KeyUse::unsupported, "tensor parallelism by DeepSpeed is not predicted", "1"},
     {"zero_hpz_partition_size", KeyUse::unsupported, "shards on each machine are not predicted"},
     {"enable_dft_loss", KeyUse::unsupported, "this loss is not predicted"},
-    {"loss_type", KeyUse::unsupported, "this loss is not predicted"},
+    {"loss_type", KeyUse::used, "training.loss_type", "sigmoid|ipo"},
     {"enable_channel_loss", KeyUse::unsupported, "a loss kept for each token is not predicted"},
     {"eval_use_evalscope", KeyUse::unsupported, "generation during evaluation is not predicted"},
     {"eval_metric", KeyUse::unsupported, "evaluation that keeps logits is not predicted"},
@@ -79,6 +81,9 @@ inline constexpr KeyRow kSwiftKeys[] = {
 };
 
 inline constexpr std::string_view kSwiftHarmless[] = {
+    "beta",
+    "label_smoothing",
+    "loss_weights",
     "dataset",
     "val_dataset",
     "split_dataset_ratio",

@@ -353,6 +353,7 @@ void read_axolotl(Reader& reader, Draft& draft) {
     read_optimizer(reader, "optimizer", "adamw_torch_fused", draft);
     if (auto arguments = reader.text("optim_args")) draft.job.plan.training.optim_args = *arguments;
     draft.job.plan.training.max_grad_norm = reader.real_or("max_grad_norm", 1.0);
+    draft.job.plan.training.weight_decay = reader.real("weight_decay").value_or(0);
     read_axolotl_preferences(reader, draft);
     const std::int64_t rows = draft.job.model.vocab_size;
     if (reader.boolean("resize_token_embeddings_to_32x").value_or(false) && rows % 32 != 0)

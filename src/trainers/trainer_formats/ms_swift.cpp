@@ -1,9 +1,10 @@
-// ms-swift: shell lines of `swift sft`, YAML and JSON with the same arguments.
+// ms-swift: shell lines of `swift sft` and `swift rlhf`, YAML and JSON with the same arguments.
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
 #include "trainers/keys/ms_swift.hpp"
 #include "trainers/keys/ms_swift_other.hpp"
+#include "trainers/ms_swift_preferences.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -26,9 +27,9 @@ bool is_swift(const Document& document) {
 }
 
 /// Other commands have keys of their own, and are refused by what they are.
-bool is_swift_sft(const Document& document) {
+bool is_swift_training(const Document& document) {
     const std::string& program = document.program;
-    return program.empty() || program == "swift sft" || program == "swift pt";
+    return program.empty() || program == "swift sft" || program == "swift pt" || program == "swift rlhf";
 }
 
 void read_swift_lora(Reader& reader, Draft& draft) {
@@ -78,15 +79,20 @@ void read_swift(Reader& reader, Draft& draft) {
     draft.reentrant_unless_ddp = true;
     TrainPlan& plan = draft.job.plan;
     const std::string& program = reader.document().program;
-    if (program.starts_with("swift ") && program != "swift sft" && program != "swift pt")
-        reader.refuse("model", fmt::format("'{}' is not predicted yet", program), "supported: swift sft, swift pt");
+    if (!is_swift_training(reader.document()))
+        reader.refuse("model", fmt::format("'{}' is not predicted yet", program),
+                      "supported: swift sft, swift pt, swift rlhf");
     const auto dtype = read_dtype(reader, "torch_dtype", draft);
     plan.load.dtype = dtype.value_or(draft.job.model.checkpoint_dtype.value_or(DType::bfloat16));
     if (!dtype) reader.assume("torch_dtype", std::string(name_of(plan.load.dtype)));
     // swift/trainers/arguments.py TrainArgumentsMixin.
-    read_training_arguments(
-        reader, {.batch = 1, .checkpointing = true, .bf16 = plan.load.dtype == DType::bfloat16, .evaluation_batch = 1},
-        draft);
+    read_training_arguments(reader,
+                            {.batch = 1,
+                             .checkpointing = true,
+                             .bf16 = plan.load.dtype == DType::bfloat16,
+                             .evaluation_batch = 1,
+                             .weight_decay = kSwiftWeightDecay},
+                            draft);
     constexpr Named<AttentionImplementation> kNames[] = {
         {"eager", AttentionImplementation::eager},
         {"sdpa", AttentionImplementation::sdpa},
@@ -112,6 +118,8 @@ void read_swift(Reader& reader, Draft& draft) {
         draft.length_key = "packing_length";
         draft.length_place = reader.place("packing_length");
     }
+    if (is_swift_rlhf(reader)) return read_swift_preferences(reader, draft);
+    if (reader.has("loss_type")) reader.refuse("loss_type", "this loss is not predicted", "take it out");
 }
 
 }  // namespace
@@ -124,13 +132,13 @@ extern const TrainerFormat ms_swift_entry;
 const TrainerFormat ms_swift_entry = {
     .name = "ms-swift",
     .title = "ms-swift 3 and 4",
-    .summary = "shell lines of swift sft, YAML and JSON with its arguments",
+    .summary = "shell lines of swift sft and swift rlhf, YAML and JSON with its arguments",
     .stack = "swift-4.6",
     .order = 70,
     .recognises = trainers::is_swift,
     .keys = trainers::kSwiftTables,
     .releases = "ms-swift 3 to 4.6",
-    .is_of_release = trainers::is_swift_sft,
+    .is_of_release = trainers::is_swift_training,
     .model = [](trainers::Reader& reader) { return reader.text("model").value_or(""); },
     .read = trainers::read_swift,
     .knobs = {.batch = "per_device_train_batch_size",

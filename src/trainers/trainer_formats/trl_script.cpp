@@ -65,6 +65,7 @@ void read_trl_script(Reader& reader, Draft& draft) {
     const bool own_loss = plan.training.use_liger_kernel && !plan.load.quantization;
     plan.loop.kind = trl == Version{} || own_loss ? LoopKind::trainer : LoopKind::sft;
     if (plan.loop.kind == LoopKind::trainer) require_input_grads(draft);
+    plan.sft_makes_adapters = plan.loop.kind == LoopKind::sft && plan.peft && !reader.has("adapted");
     plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
     if (own_loss && draft.job.model.mixture)
         reader.refuse("use_liger_kernel", "a mixture with Liger's fused loss is not predicted in a script");

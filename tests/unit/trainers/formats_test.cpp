@@ -132,6 +132,7 @@ const std::multimap<std::string, Base> kBases = {
       "model: llama-3.2-1b\ntrain_type: full\nmax_length: 512\nper_device_eval_batch_size: 8\n"
       "per_device_train_batch_size: 4\n"}},
     {"ms-swift", {"f.yaml", "model: llama-3.2-1b\nsft_type: lora\nmax_length: 512\n"}},
+    {"ms-swift", {"f.yaml", "model: llama-3.2-1b\ntuner_type: full\nrlhf_type: dpo\nmax_length: 512\noptim: sgd\n"}},
     {"torchtune",
      {"f.yaml",
       "model:\n  _component_: torchtune.models.llama3_2.lora_llama3_2_1b\n  lora_attn_modules: "

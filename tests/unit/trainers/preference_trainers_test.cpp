@@ -136,6 +136,34 @@ TEST_CASE("LLaMA-Factory's stages of preferences") {
           "invalid f.yaml:11:1 dpo_label_smoothing");
 }
 
+// ms-swift 4.6 swift/arguments/rlhf_args.py.
+TEST_CASE("ms-swift's rlhf_type dpo") {
+    const std::string base = "model: llama-3.2-1b\nmax_length: 500\ntorch_dtype: bfloat16\n";
+    const TrainPlan lora = plan_in("f.yaml", base + "tuner_type: lora\nrlhf_type: dpo\n");
+    CHECK(lora.loop.kind == LoopKind::dpo);
+    CHECK(lora.preference.maker == TrainerMaker::ms_swift);
+    CHECK(lora.preference.loss_types == std::vector{PairLoss::sigmoid});
+    CHECK_FALSE(lora.trl_makes_adapters);
+    CHECK_FALSE(lora.preference.adds_sft);
+    CHECK(lora.training.weight_decay == kSwiftWeightDecay);
+    CHECK(lora.training.use_reentrant.value_or(false));
+    CHECK(lora.batch.sequence_length == 500);
+    const std::string full = base + "tuner_type: full\nrlhf_type: dpo\n";
+    CHECK(plan_in("f.yaml", full + "rpo_alpha: 0.1\nloss_type: [ipo, sft]\n").preference.adds_sft);
+    CHECK(plan_in("f.yaml", full + "loss_type: [ipo, sft]\n").preference.loss_types ==
+          std::vector{PairLoss::ipo, PairLoss::sft});
+    CHECK(plan_in("f.yaml", full + "ref_model: llama-3.2-1b\n").loop.kind == LoopKind::dpo);
+    CHECK(plan_in("a.sh", "swift rlhf --model llama-3.2-1b --max_length 512\n").loop.kind == LoopKind::dpo);
+    CHECK(stop_of("f.yaml", full + "ref_model: llama-3.2-3b\n") == "refused ref_model");
+    CHECK(stop_of("f.yaml", full + "loss_type: exo_pair\n") == "refused loss_type");
+    CHECK(stop_of("f.yaml", full + "ld_alpha: 0.5\n") == "refused ld_alpha");
+    CHECK(stop_of("f.yaml", full + "packing: true\n") == "refused packing");
+    CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: dpo\nref_model: llama-3.2-1b\n") ==
+          "invalid f.yaml:6:1 ref_model");
+    CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: grpo\n") == "refused rlhf_type");
+    CHECK(stop_of("f.yaml", base + "tuner_type: lora\nloss_type: sigmoid\n") == "refused loss_type");
+}
+
 // axolotl 0.19 core/builders/rl.py, core/trainers/dpo.
 TEST_CASE("axolotl's rl and reward_model") {
     const TrainPlan dpo = plan_in("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_loss_type: [ipo, sft]\n");

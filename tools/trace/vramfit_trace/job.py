@@ -39,7 +39,7 @@ DEFAULTS: Job = {
     },
     "prepare_kbit": None,
     "peft": None,
-    "trl": {"peft_module_casting_to_bf16": False},
+    "trl": {"peft_module_casting_to_bf16": False, "peft_config": False},
     "training": {
         "per_device_train_batch_size": 1,
         "gradient_accumulation_steps": 1,
@@ -123,13 +123,14 @@ BATCHES: dict[str, Job] = {
 SAMPLING = ("grpo", "rloo", "online_dpo")
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
 #: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
+#: "ms-swift": ms-swift's own of dpo and rm, with the same;
 #: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
 PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
 #: A second network: a reward model of GRPO and RLOO, the teacher of GKD. `model` is the content of its config.json; what is null is not given to
 #: from_pretrained. A config without a dtype is that of a checkpoint in bfloat16. It is loaded in host memory, as trl does it, or by the script on the device (`device_map`, quantized weights).
 SECOND: Job = {"model": None, "dtype": None, "attn_implementation": None, "device_map": None, "quantization_config": None}
 #: The trainers of LLaMA-Factory's own, by kind.
-LLAMA_FACTORY = ("dpo", "reward", "kto", "orpo", "cpo")
+OWN_TRAINERS = {"llama-factory": ("dpo", "reward", "kto", "orpo", "cpo"), "ms-swift": ("dpo", "reward")}
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
@@ -169,7 +170,7 @@ def complete(job: Job) -> Job:
     kind = (job.get("loop") or {}).get("kind")
     if kind in BATCHES:
         full.update(batch=copy.deepcopy(BATCHES[kind]), trl=copy.deepcopy(PREFERENCE_TRL))
-        if (job.get("trl") or {}).get("trainer") == "llama-factory":
+        if (job.get("trl") or {}).get("trainer") in OWN_TRAINERS:
             full["trl"]["peft_config"] = False
     if kind == "unsloth":
         full.update(copy.deepcopy({"unsloth": UNSLOTH, "batch": UNSLOTH_BATCH, "training": UNSLOTH_TRAINING}))
@@ -310,12 +311,12 @@ def check_unsloth(job: Job) -> None:
 def check_trainer(job: Job) -> None:
     """Of preferences: whose class it is."""
     trainer = job["trl"]["trainer"]
-    if trainer not in ("trl", "axolotl", "llama-factory"):
-        raise JobError("trl.trainer must be trl, axolotl or llama-factory")
-    if trainer == "llama-factory" and job["loop"]["kind"] not in LLAMA_FACTORY:
-        raise JobError(f"LLaMA-Factory's trainers are traced with loop.kind {', '.join(LLAMA_FACTORY)}")
-    if trainer == "llama-factory" and job["trl"]["peft_config"]:
-        raise JobError("trl.peft_config: LLaMA-Factory makes the adapters before its trainer")
+    if trainer not in ("trl", "axolotl", *OWN_TRAINERS):
+        raise JobError(f"trl.trainer must be trl, axolotl, {' or '.join(OWN_TRAINERS)}")
+    if trainer in OWN_TRAINERS and job["loop"]["kind"] not in OWN_TRAINERS[trainer]:
+        raise JobError(f"the trainers of {trainer} are traced with loop.kind {', '.join(OWN_TRAINERS[trainer])}")
+    if trainer in OWN_TRAINERS and job["trl"]["peft_config"]:
+        raise JobError(f"trl.peft_config: {trainer} makes the adapters before its trainer")
 
 
 def check_lengths(batch: Job) -> None:

@@ -37,6 +37,11 @@ TensorList foreach_result(const TensorList& tensors, engine::Op op) {
     return out;
 }
 
+TensorList decayed(const Optimizer& optimizer, std::size_t group, const TensorList& grads) {
+    const bool decays = optimizer.decays && optimizer.groups[group].weight_decay;
+    return decays ? foreach_result(grads, engine::Op::foreach_add) : grads;
+}
+
 Tensor state_like(engine::Session& session, const Tensor& p) {
     const engine::Scoped<engine::Module> module(session.recorder.module, session.recorder.place_of(p->storage->id));
     return engine::empty_strided(session, p.sizes(), engine::preserved_strides(p.sizes(), p.strides()), p.dtype(),

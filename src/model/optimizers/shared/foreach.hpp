@@ -24,6 +24,10 @@ std::vector<GroupedTensors> grouped(const engine::Session& session, model::Optim
 /// A foreach operator that is not in place: a result like each tensor.
 TensorList foreach_result(const TensorList& tensors, engine::Op op);
 
+/// What an optimizer whose weight decay is part of the gradient steps with: torch._foreach_add(grads, params, alpha=…)
+/// of a group that decays, else the gradients.
+TensorList decayed(const model::Optimizer& optimizer, std::size_t group, const TensorList& grads);
+
 /// torch.zeros_like(p, memory_format=torch.preserve_format) as an optimizer's state.
 model::Tensor state_like(engine::Session& session, const model::Tensor& p);
 

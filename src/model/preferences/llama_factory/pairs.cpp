@@ -62,14 +62,6 @@ struct FactoryLosses {
     Tensor losses, chosen_rewards, rejected_rewards;
 };
 
-/// self.beta * (logps - ref_logps).detach().
-Tensor rewards_of(const Tensor& log_probs, const Tensor& reference) {
-    return mul(detach(sub(log_probs, reference)), 1.0);
-}
-
-/// logps - (not self.reference_free) * ref_logps.
-Tensor log_ratios_of(const Tensor& log_probs, const Tensor& reference) { return sub(log_probs, mul(reference, 1.0)); }
-
 FactoryLosses against_reference(const FactoryPairs& pairs, const FactoryReference& reference) {
     const Tensor chosen_ratios = log_ratios_of(pairs.chosen, reference.chosen);
     const Tensor rejected_ratios = log_ratios_of(pairs.rejected, reference.rejected);

@@ -8,7 +8,7 @@ namespace vramfit::model {
 
 using namespace engine;
 
-Batch fetch_by_llama_factory(const Run& run) {
+Batch fetch_labelled(const Run& run) {
     const Dims rows{run.sizes.batch, run.sizes.length};
     Batch batch;
     for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.labels}) *t = moved(run, rows, DType::int64);

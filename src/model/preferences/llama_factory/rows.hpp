@@ -6,6 +6,6 @@
 namespace vramfit::model {
 
 /// A micro batch on the device, as LLaMA-Factory's collators make it.
-Batch fetch_by_llama_factory(const Run& run);
+Batch fetch_labelled(const Run& run);
 
 }  // namespace vramfit::model

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
-from . import llama_factory
+from . import llama_factory, ms_swift
 from .checkpoint import marks_tokens
 from .libraries import checked, of_trl, trl_makes_adapters
 
@@ -173,6 +173,8 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
     elif job["loop"]["kind"] in BATCHES:
         if llama_factory.is_asked(job):
             arguments = llama_factory.arguments_of(arguments)
+        elif ms_swift.is_asked(job):
+            cls, arguments = ms_swift.arguments_class(job), ms_swift.arguments_of(job, arguments)
         else:
             cls = of_trl(job["loop"]["kind"], "Config")
     checked(cls, arguments, "training")

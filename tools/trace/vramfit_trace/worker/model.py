@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from ..job import Job, JobError
-from . import llama_factory
+from . import llama_factory, ms_swift
 from .checkpoint import auto_class, classifies, marks_tokens, write_checkpoint
 from .libraries import checked, dtype_key, trainer_makes_adapters
 from .recorder import Recorder
@@ -54,6 +54,8 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | N
         # transformers stops at a map under ZeRO-3; bitsandbytes takes the process's own card without one.
         if on_device and not (processes and knows_zero3()):
             arguments["device_map"] = {"": 0}
+        if ms_swift.is_asked(job):
+            ms_swift.load_reference(job, lambda: auto_class(job).from_pretrained(folder, **arguments), recorder)
         recorder.window("load")
         if wanted["quantization_config"]:
             arguments["quantization_config"] = quantization(wanted["quantization_config"])

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
-from . import llama_factory, phases, second, values
+from . import llama_factory, ms_swift, phases, second, values
 from .batch import evaluates, evaluation_rows, row_count
 from .device import Device
 from .libraries import of_trl
@@ -127,6 +127,8 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, record
     """The trainer, with windows for what it does while it is built."""
     if llama_factory.is_asked(job):
         return llama_factory.make(job, model, arguments, progress, recorder, tokenizer(), row_count(job))
+    if ms_swift.is_asked(job):
+        return ms_swift.make(job, model, arguments, progress, tokenizer(), row_count(job))
     cls = of_trl(job["loop"]["kind"], "Trainer")
     evaluated = table(job, evaluation_rows(job) * job["evaluation"]["batches"]) if evaluates(job) else None
     if job["trl"]["trainer"] == "axolotl":

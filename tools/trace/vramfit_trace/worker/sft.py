@@ -10,7 +10,9 @@ import torch
 import transformers
 
 from ..job import Job, JobError
+from . import phases
 from .device import Device
+from .libraries import trainer_makes_adapters
 from .model import lora_config
 from .recorder import Recorder
 
@@ -40,14 +42,18 @@ def labelled(job: Job, rows: Rows) -> int:
     return sum(place + 1 < int(row["attention_mask"].sum()) for row in rows for place in places)
 
 
-def make(job: Job, model: torch.nn.Module, arguments: Any, rows: Rows, evaluated: Rows | None, progress: Any, device: Device) -> Any:
+def make(job: Job, model: torch.nn.Module, arguments: Any, rows: Rows, evaluated: Rows | None, progress: Any, device: Device,
+         recorder: Recorder) -> Any:
     """With trl's collator, which makes the mask, and trl's loss."""
     import trl
 
     if job["batch"]["attention_mask"] not in ("ones", "right_padded"):
         raise JobError("trl's collator makes the mask: only ones and right_padded can be traced")
+    own = {"peft_config": lora_config(job)} if trainer_makes_adapters(job) else {}
+    if own:
+        phases.mark_building(trl.SFTTrainer, recorder)
     trainer = trl.SFTTrainer(model=model, args=arguments, train_dataset=table_of(rows, "job"), processing_class=tokenizer(),
-                             eval_dataset=evaluated and table_of(evaluated, "evaluation"), callbacks=[progress])
+                             eval_dataset=evaluated and table_of(evaluated, "evaluation"), callbacks=[progress], **own)
     labels = {True: labelled(job, rows[: arguments.per_device_train_batch_size]),
               False: labelled(job, evaluated[: arguments.per_device_eval_batch_size]) if evaluated else 0}
     trainer.compute_loss = told(trainer.compute_loss, device, lambda: labels[trainer.model.training])

@@ -134,7 +134,7 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Progress, r
     if trl_makes_adapters(job):
         return sft.make_2024(job, model, arguments, rows, progress, recorder)
     if job["loop"]["kind"] == "sft":
-        return sft.make(job, model, arguments, rows, evaluated, progress, device)
+        return sft.make(job, model, arguments, rows, evaluated, progress, device, recorder)
     return transformers.Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=evaluated, callbacks=[progress],
                                 data_collator=lambda batch: torch.utils.data.default_collate(batch))
 

@@ -1,0 +1,43 @@
+// Adapters that SFTTrainer makes, and LLaMA-Factory's and ms-swift's own trainers: what a plan has where no flag says
+// otherwise.
+#include "cli/flags/tables.hpp"
+#include "vramfit/spec/pair_rows.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr const char* kFactoryStack = "llamafactory-0.9.5";
+constexpr const char* kSwiftStack = "swift-4.6";
+
+/// LLaMA-Factory's recipe asks for its own, and so do both stacks, whose trl has trainers that are not predicted.
+TrainerMaker maker_of(const Job& job) {
+    const bool by_recipe = job.plan.preference.maker == TrainerMaker::llama_factory;
+    if (by_recipe || job.stack.name == kFactoryStack) return TrainerMaker::llama_factory;
+    return job.stack.name == kSwiftStack ? TrainerMaker::ms_swift : TrainerMaker::trl;
+}
+
+}  // namespace
+
+void settle_own_trainers(Job& job, const IsGiven& given) {
+    TrainPlan& plan = job.plan;
+    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    plan.sft_makes_adapters = plan.loop.kind == LoopKind::sft && plan.peft && zero && zero->stage == 3;
+    plan.preference.maker = is_preference(plan.loop.kind) ? maker_of(job) : TrainerMaker::trl;
+    if (!by_own_trainer(plan)) return;
+    plan.trl_makes_adapters = false;
+    plan.training.max_length.reset();
+    // LLaMA-Factory's use_reentrant_gc; ms-swift 4.6 trainers/mixin.py _fix_gradient_checkpointing, of one process.
+    plan.training.use_reentrant = plan.training.use_reentrant.value_or(true);
+    if (by_ms_swift(plan)) {
+        plan.training.router_aux_loss_coef = 0;  // trainers/arguments.py TrainArgumentsMixin
+        plan.training.weight_decay = kSwiftWeightDecay;
+        return;
+    }
+    if (!given("stack")) job.stack = stack_from(kFactoryStack).stack;
+    if (plan.loop.kind == LoopKind::cpo && !given("loss_type")) plan.preference.contrast_loss = ContrastLoss::simpo;
+    pad_rows(plan.batch, kFactoryMultiple);
+}
+
+}  // namespace vramfit::cli
