@@ -18,7 +18,7 @@ using Kind = Value::Kind;
 // What a trainer takes as "not used", and the words that a row of the table adds. Where true is what does nothing,
 // false does something.
 bool does_nothing(const Value& value, std::string_view words) {
-    if (words == "true" && value.kind != Kind::null) return value.text == "true" || value.text == "True";
+    if (words == "true" && value.kind == Kind::boolean) return value.boolean;
     switch (value.kind) {
         case Kind::null: return true;
         case Kind::boolean:
