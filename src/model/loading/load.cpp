@@ -1,5 +1,6 @@
 // The loader of transformers 5.x (core_model_loading.py, modeling_utils.py caching_allocator_warmup).
 #include "model/loading/load.hpp"
+#include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/layers/family.hpp"
 #include "model/loading/checkpoint_names.hpp"
@@ -139,6 +140,11 @@ void make_initial_values(const Run& run) {
     }
 }
 
+/// modeling_utils.py _adjust_bias, once the head is tied: its bias, filled up to the rows of its weight, is a copy.
+void copy_bias_of_tied_head(Network& network) {
+    if (network.tied && network.head.bias.defined()) set_data(network.head.bias, clone(network.head.bias));
+}
+
 }  // namespace
 
 Network load_sorted(const Run& run) {
@@ -149,10 +155,11 @@ Network load_sorted(const Run& run) {
     Session& session = run.session;
     warm_up(run, all);
     load_converted(run, network, all);
-    if (network.tied) network.head.weight = network.embed.weight;
+    tie_head(network);
     if (run.spec.recording) {
         make_recorded_buffers(run, network);
         make_initial_values(run);
+        copy_bias_of_tied_head(network);
         return network;
     }
     network.embed.weight->is_piece = network.embed.pieces > 1;

@@ -19,6 +19,8 @@ struct Entry {
     DType dtype = DType::bfloat16;         ///< in memory
     std::vector<std::string> merged_from;  ///< the checkpoint has NAME.EXPERT.FILE of these files instead
     bool in_split_plan = false;  ///< tensor parallelism would split it, or has it in its plan and leaves it whole
+    std::vector<std::string> joined_from =
+        {};  ///< the checkpoint has tensors of these names instead, joined by their rows
 };
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
