@@ -175,7 +175,9 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     const auto add = [&](std::string name, engine::Dims sizes, Tensor& place) -> Entry& {
         const DType dtype = dtypes.of(name);
         const bool splits = plan.has(name);
+        const bool has_own_dtype = dtypes.says(name);
         out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, splits});
+        out.back().has_own_dtype = has_own_dtype;
         return out.back();
     };
     const auto add_linear = [&](Linear& l) {
