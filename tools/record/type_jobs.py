@@ -238,7 +238,10 @@ def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
 def kept(trace: dict[str, Any]) -> dict[str, Any]:
     """The job as it was asked, and of each window the highest requested bytes and those at its end."""
     name = trace["job"]["name"]
-    return {"name": name, "job": jobs_of(type_of(name))[name], "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
+    job = jobs_of(type_of(name))[name]
+    if said := trace["job"].get("environment"):  # how the loader's threads were switched off, on which the peak of experts depends
+        job = {**job, "environment": said}
+    return {"name": name, "job": job, "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
 
 
 def type_of(name: str) -> str:
