@@ -90,6 +90,9 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
     if (!network::decoder_beside_towers(recording).empty())
         return refuse("distributed", "a tower for images that no row reaches, in several processes,",
                       "one GPU, or --text-only");
+    if (!network::bias_of_head(recording).empty())
+        return refuse("distributed", "a bias that the head shares with the module around it, in several processes,",
+                      "one GPU");
     if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
@@ -105,6 +108,9 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
     if (recording.model_type == "gemma4_text" && (first || second || (zero && zero->stage == 3)))
         return refuse("distributed", fmt::format("{} of layers that leave their keys and values to others", title),
                       "DDP, ZeRO-1 or ZeRO-2");
+    if (std::any_of(recording.checkpoint.begin(), recording.checkpoint.end(),
+                    [](const network::Published& row) { return !row.by_expert() && row.files.size() > 1; }))
+        return refuse("distributed", "a checkpoint with parts that are joined, in several processes,", "one GPU");
     if (zero && zero->stage == 3 && has_mixture(recording))
         return refuse("distributed", "a mixture of experts under ZeRO-3", "FSDP or DDP");
 }
@@ -245,6 +251,8 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (recording.model_type == "llama4_text" && plan.peft && !plan.peft->target_parameters.empty())
         refuse("peft.target_parameters", "an adapter on Llama 4's experts, which are stored the other way round,",
                "names of linear layers");
+    if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
+        refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
     check_own_modules(recording, plan, problems);
 }
 

@@ -63,6 +63,7 @@ struct ModelSpec {
     double attention_dropout = 0.0;
     double residual_dropout = 0.0;   ///< behind attention and MLP
     double embedding_dropout = 0.0;  ///< behind the embedding
+    bool dropout_modules = true;     ///< of a recorded network: whether nn.Dropout drops
     bool use_cache = true;
     std::optional<std::int64_t> pad_token_id;
     std::optional<std::int64_t> sliding_window;     ///< absent: no layer slides

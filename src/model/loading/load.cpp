@@ -1,5 +1,9 @@
 // The loader of transformers 5.x (core_model_loading.py, modeling_utils.py caching_allocator_warmup).
 #include "model/loading/load.hpp"
+
+#include <vector>
+
+#include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/layers/family.hpp"
 #include "model/loading/checkpoint_names.hpp"
@@ -19,7 +23,8 @@ namespace {
 std::int64_t half_bytes_of(const Run& run, const Entry& e) {
     const std::int64_t n = numel_of(e.sizes).value();
     const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
-    const std::int64_t half_bytes = in_4bit ? n : 2 * (e.packed ? n : size_of(n, run.plan.load.dtype).count);
+    const DType dtype = e.has_own_dtype ? e.dtype : run.plan.load.dtype;  // those kept in float32 are cast later
+    const std::int64_t half_bytes = in_4bit ? n : 2 * (e.packed ? n : size_of(n, dtype).count);
     const auto& processes = run.plan.distributed;
     if (!e.in_split_plan || !processes || processes->load_first) return half_bytes;
     return 2 * (half_bytes / (2 * processes->world_size));
@@ -136,7 +141,17 @@ void make_initial_values(const Run& run) {
         Dims sizes;
         for (const std::int64_t size : network::sizes_of(*value.what)) sizes.push(size);
         (void)empty(run.session, sizes, value.what->initial->dtype, Op::loader);
+        // 5.17.0 modeling_olmo_hybrid.py OlmoHybridPreTrainedModel._init_weights: dt, torch.expm1(-dt) and its
+        // negative.
+        std::vector<Tensor> at_once;
+        for (int i = 0; i < 3 && run.spec.recording->model_type == "olmo_hybrid"; ++i)
+            at_once.push_back(empty(run.session, sizes, run.plan.load.dtype, Op::loader));
     }
+}
+
+/// modeling_utils.py _adjust_bias, once the head is tied: its bias, filled up to the rows of its weight, is a copy.
+void copy_bias_of_tied_head(Network& network) {
+    if (network.tied && network.head.bias.defined()) set_data(network.head.bias, clone(network.head.bias));
 }
 
 }  // namespace
@@ -149,10 +164,11 @@ Network load_sorted(const Run& run) {
     Session& session = run.session;
     warm_up(run, all);
     load_converted(run, network, all);
-    if (network.tied) network.head.weight = network.embed.weight;
+    tie_head(network);
     if (run.spec.recording) {
         make_recorded_buffers(run, network);
         make_initial_values(run);
+        copy_bias_of_tied_head(network);
         return network;
     }
     network.embed.weight->is_piece = network.embed.pieces > 1;

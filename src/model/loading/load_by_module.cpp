@@ -157,7 +157,7 @@ Network load_by_module(const Run& run) {
             load_entry(run, network, e);
         if (!e.packed && !e.of_packed && run.stack.loader_empties_cache()) run.session.recorder.empty_cache();
     }
-    if (network.tied) network.head.weight = network.embed.weight;
+    tie_head(network);
     dispatch(run, network);
     return network;
 }
@@ -180,7 +180,7 @@ Network load_packed_on_host(const Run& run) {
         Tensor& packed = e.packed->quantized->packed;
         set_data(packed, host_tensor(session, packed.sizes(), packed.dtype()));
     }
-    if (network.tied) network.head.weight = network.embed.weight;
+    tie_head(network);
     return network;
 }
 

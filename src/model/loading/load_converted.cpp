@@ -58,7 +58,9 @@ std::vector<FileTensor> file_tensors(const std::vector<Entry>& entries) {
     std::vector<FileTensor> out;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& e = entries[i];
-        if (e.merged_from.empty()) out.push_back({natural_key(e.name), i, 0});
+        if (e.merged_from.empty() && e.joined_from.empty()) out.push_back({natural_key(e.name), i, 0});
+        for (std::size_t source = 0; source < e.joined_from.size(); ++source)
+            out.push_back({natural_key(e.joined_from[source]), i, source});
         for (std::size_t source = 0; source < e.merged_from.size(); ++source)
             for (std::int64_t expert = 0; expert < e.sizes[0]; ++expert)
                 out.push_back({natural_key(fmt::format("{}.{}.{}", e.name, expert, e.merged_from[source])), i, source});
@@ -68,13 +70,24 @@ std::vector<FileTensor> file_tensors(const std::vector<Entry>& entries) {
 }
 
 /// _materialize_copy: one tensor of the checkpoint on the device.
-Tensor materialize(const Run& run, const Entry& entry) {
+Tensor materialize(const Run& run, const Entry& entry, std::size_t source) {
     Dims sizes = entry.sizes;
+    if (!entry.joined_from.empty()) {  // parts of one size, as Chunk saves them; together they are as large in any case
+        const auto files = static_cast<std::int64_t>(entry.joined_from.size());
+        const Size rows = (entry.sizes[0] + (files - 1)) / files;
+        sizes[0] = source + 1 < entry.joined_from.size() ? rows : entry.sizes[0] - rows * (files - 1);
+    }
     if (!entry.merged_from.empty()) {
         sizes = sizes.erase(0);
         sizes[0] /= static_cast<std::int64_t>(entry.merged_from.size());
     }
     return empty(run.session, sizes, entry.dtype, Op::to_copy);
+}
+
+/// Concatenate: all parts are there until it is done.
+Tensor joined(Session& session, const Entry& entry, const Sources& parts) {
+    (void)parts;
+    return empty(session, entry.sizes, entry.dtype, Op::cat);
 }
 
 /// MergeModulelist, then Concatenate where there are several files: each list goes when the next one is taken.
@@ -118,23 +131,26 @@ void load_converted(const Run& run, Network& network, const std::vector<Entry>& 
         Sources& sources = loaded[file.entry];
         if (sources.empty()) {
             order.push_back(file.entry);
-            sources.resize(std::max<std::size_t>(1, entries[file.entry].merged_from.size()));
+            const Entry& entry = entries[file.entry];
+            sources.resize(std::max({std::size_t{1}, entry.merged_from.size(), entry.joined_from.size()}));
         }
-        if (in_file_order) sources[file.source].push_back(materialize(run, entries[file.entry]));
+        if (in_file_order) sources[file.source].push_back(materialize(run, entries[file.entry], file.source));
     }
     const std::size_t lead = lead_of_readers(run);
     std::size_t read = in_file_order ? order.size() : 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
         for (; read < order.size() && read <= i + lead; ++read) {
             const Entry& next = entries[order[read]];
-            for (std::vector<Tensor>& source : loaded[order[read]])
+            Sources& sources = loaded[order[read]];
+            for (std::size_t source = 0; source < sources.size(); ++source)
                 for (Size n = next.merged_from.empty() ? 1 : next.sizes[0]; n > 0; n -= 1)
-                    source.push_back(materialize(run, next));
+                    sources[source].push_back(materialize(run, next, source));
         }
         const Entry& entry = entries[order[i]];
         Sources sources = std::move(loaded[order[i]]);
-        Tensor value =
-            entry.merged_from.empty() ? std::move(sources[0][0]) : merged(run.session, entry, std::move(sources));
+        Tensor value = !entry.joined_from.empty()  ? joined(run.session, entry, sources)
+                       : entry.merged_from.empty() ? std::move(sources[0][0])
+                                                   : merged(run.session, entry, std::move(sources));
         sources.clear();
         place_entry(run, network, entry, std::move(value));
     }

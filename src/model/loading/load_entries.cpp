@@ -175,7 +175,9 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     const auto add = [&](std::string name, engine::Dims sizes, Tensor& place) -> Entry& {
         const DType dtype = dtypes.of(name);
         const bool splits = plan.has(name);
+        const bool has_own_dtype = dtypes.says(name);
         out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, splits});
+        out.back().has_own_dtype = has_own_dtype;
         return out.back();
     };
     const auto add_linear = [&](Linear& l) {
@@ -188,7 +190,8 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
         if (&l != &n.head || !n.tied)
             add(l.name + ".weight", l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in}, l.weight)
                 .packed = packs ? &l : nullptr;
-        if (l.has_bias) add(l.name + ".bias", {l.out}, l.bias).of_packed = packs;
+        if (l.has_bias && (&l != &n.head || n.bias_of_head.empty()))
+            add(l.name + ".bias", {l.out}, l.bias).of_packed = packs;
     };
     const auto add_table = [&](Embedding& e) { add(e.name + ".weight", {e.rows, e.width}, e.weight); };
     const auto add_norm = [&](Norm& norm) {

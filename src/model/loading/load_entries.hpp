@@ -19,6 +19,9 @@ struct Entry {
     DType dtype = DType::bfloat16;         ///< in memory
     std::vector<std::string> merged_from;  ///< the checkpoint has NAME.EXPERT.FILE of these files instead
     bool in_split_plan = false;  ///< tensor parallelism would split it, or has it in its plan and leaves it whole
+    /// The checkpoint has tensors of these names instead, joined by their rows.
+    std::vector<std::string> joined_from = {};
+    bool has_own_dtype = false;  ///< the class says the dtype, whatever the weights have
 };
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.

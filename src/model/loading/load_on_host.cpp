@@ -73,7 +73,7 @@ Network load_on_host(const Run& run) {
     Network network = make_network(run.spec);
     for (const Entry& e : checkpoint_entries(run, network))
         *e.place = empty(run.session, e.sizes, e.dtype, Op::to_copy);
-    if (network.tied) network.head.weight = network.embed.weight;
+    tie_head(network);
     return network;
 }
 

@@ -17,7 +17,9 @@ class Mover {
   public:
     Mover(const Run& run, Network& network, std::optional<DType> buffer_dtype)
         : run_(run), network_(network), buffer_dtype_(buffer_dtype) {
-        for (const NamedParameter& p : named_parameters(network)) parameters_[std::string(p.module)].push_back(p);
+        const Tensor* const bias = bias_of_head(network);  // moved with the head, which is inside of the other's module
+        for (const NamedParameter& p : named_parameters(network))
+            parameters_[p.tensor == bias ? network.head.name : std::string(p.module)].push_back(p);
     }
 
     void move(network::Number number, const std::string& path) {

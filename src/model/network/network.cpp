@@ -271,6 +271,7 @@ Network make_network(const ModelSpec& spec) {
     n.spec = &spec;
     n.tied = spec.tie_word_embeddings;
     if (spec.recording) {
+        n.bias_of_head = network::bias_of_head(*spec.recording);
         add_leaves(n, *spec.recording);
         return n;
     }
@@ -294,6 +295,7 @@ namespace {
 
 std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = true) {
     Collector c(with_packed);
+    const Tensor* const bias = once ? bias_of_head(n) : nullptr;
     const auto share = [&](const auto& module) {
         if (!n.tied || !once) return;
         if (module.original) c.share(module.original->weight);
@@ -303,6 +305,11 @@ std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = tr
                                   [&](Embedding& table) {
                                       c.add(table);
                                       if (&table == &n.embed) share(table);
+                                  },
+                                  [&](BareModule& bare) {
+                                      c.add(bare);
+                                      for (const Tensor& tensor : bare.tensors)
+                                          if (&tensor == bias) c.share(tensor);
                                   },
                                   [&](Linear& linear) {
                                       c.add(linear);
@@ -351,5 +358,19 @@ std::vector<Norm*> norms(Network& network) { return modules_of_type<Norm>(networ
 std::vector<Embedding*> embeddings(Network& network) { return modules_of_type<Embedding>(network); }
 
 std::vector<BareModule*> bare_modules(Network& network) { return modules_of_type<BareModule>(network); }
+
+Tensor* bias_of_head(Network& network) {
+    if (network.bias_of_head.empty()) return nullptr;
+    for (BareModule* module : bare_modules(network))
+        for (std::size_t i = 0; i < module->parameters.size(); ++i)
+            if (network::path_inside(module->name, module->parameters[i].name) == network.bias_of_head)
+                return &module->tensors[i];
+    return nullptr;
+}
+
+void tie_head(Network& network) {
+    if (network.tied) network.head.weight = network.embed.weight;
+    if (const Tensor* const bias = bias_of_head(network)) network.head.bias = *bias;
+}
 
 }  // namespace vramfit::model

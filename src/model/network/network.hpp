@@ -189,6 +189,7 @@ struct Network {
     std::optional<PromptEncoder> prompt;        ///< around the whole model
     Linear value_head;                          ///< trl's ValueHead around the whole model; no outputs: none
     bool tied = false;                          ///< head.weight is embed.weight
+    std::string bias_of_head;                   ///< the parameter that head.bias is, by its name; empty: none
     bool ends_with_layers = false;              ///< a stage of a pipeline: norm and head are another process's
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like
     mutable std::vector<Tensor> layer_buffers;  ///< inv_freq of each layer in older releases
@@ -290,6 +291,10 @@ Overloaded(Functions...) -> Overloaded<Functions...>;
 std::vector<Embedding*> embeddings(Network& network);
 /// All modules with parameters that are not those of a linear layer.
 std::vector<BareModule*> bare_modules(Network& network);
+/// The parameter of a bare module that is the head's bias too, or null.
+Tensor* bias_of_head(Network& network);
+/// Gives the head what it shares: the embedding's weight, the bias of the module around it.
+void tie_head(Network& network);
 
 /// Which kinds of layers a network has.
 struct LayerKinds {

@@ -87,6 +87,7 @@ ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan) {
     if (rewards_steps(plan)) out = spec_of_classifier(spec, kStepLabels, true);
     if (!disables_dropout(plan)) return out;
     out.classifier_dropout = 0;
+    out.dropout_modules = false;
     if (spec.model_type == "gpt2") out.attention_dropout = 0;
     const bool by_number = spec.model_type == "starcoder2" || spec.model_type == "seed_oss";
     if (!by_number) out.residual_dropout = out.embedding_dropout = 0;

@@ -60,6 +60,7 @@ class RecordedFrame : public recorded::Scope {
     const recorded::Symbols& symbols() const override { return pass_->symbols; }
     engine::Session& session() const override { return pass_->run.session; }
     const Run& run() const override { return pass_->run; }
+    bool dropout_is_off() const override;
     std::string_view path() const override { return here().path; }
 
   private:

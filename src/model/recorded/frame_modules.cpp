@@ -142,6 +142,24 @@ std::vector<Tensor> RecordedFrame::between_hooks(const network::Run& what, std::
     return results;
 }
 
+/// trl 1.16 trainer/utils.py disable_dropout_in_model: nn.Dropout, of which attention takes the number where it does
+/// not call it (5.17.0 modeling_bert.py BertSelfAttention, self.dropout.p; Persimmon's takes the configuration's).
+bool RecordedFrame::dropout_is_off() const {
+    if (pass_->run.spec.dropout_modules) return false;
+    const network::ModuleKind& kind = *here().kind;
+    if (kind.class_name == "Dropout") return true;
+    const auto is_called = [&](const network::Child& child) {
+        return std::any_of(program_.code.begin(), program_.code.end(), [&](const network::Instruction& instruction) {
+            const auto* run = std::get_if<network::Run>(&instruction);
+            return run && run->path == child.name;
+        });
+    };
+    return kind.class_name != "PersimmonAttention" &&
+           std::any_of(kind.children.begin(), kind.children.end(), [&](const network::Child& child) {
+               return pass_->model.document().kinds[child.kind].class_name == "Dropout" && !is_called(child);
+           });
+}
+
 /// The head has hooks of what gathers it.
 Tensor RecordedFrame::call_linear(const Linear& linear, const Tensor& input) const {
     UnitHooks* const hooks = &linear == &pass_->network.head ? unit_hooks() : nullptr;
@@ -174,6 +192,7 @@ Tensor RecordedFrame::call_table(const network::Run& what, std::uint32_t index, 
             ErrorKind::unsupported, child.path,
             fmt::format("an adapter of a {}, which computes in its own way, is not supported", child.kind->class_name),
             "leave the module out");
+    if (given.empty()) return run_program(what.program, index, {}, in_unit_).at(0);  // places that it counts itself
     const Tensor first = given.at(0);
     return called_module(*child.embedding, first, [&](const Tensor& input) {
         given[0] = input;

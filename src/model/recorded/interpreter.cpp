@@ -75,6 +75,13 @@ const network::Run* call_of(const network::Program& program, std::string_view pa
     return nullptr;
 }
 
+/// Whether the network without its head gives what it is given to its decoder, which the network with its head calls
+/// itself (5.17.0 modeling_bart.py BartDecoderWrapper).
+bool hands_on(const RecordedModel& model) {
+    if (model.base().empty()) return false;
+    return model.module(model.find(0, model.base())).kind->class_name.ends_with("DecoderWrapper");
+}
+
 }  // namespace
 
 Tensor run_recorded_base(const Run& run, const Network& network, const RecordedModel& model,
@@ -83,6 +90,7 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
     const network::Document& document = model.document();
     const network::Program& whole = document.programs[variant.program];
     const network::Run* call = model.base().empty() ? nullptr : call_of(whole, model.base());
+    if (!call && hands_on(model)) call = call_of(whole, model.base() + ".decoder");
     const auto refuse = [&](std::string what) {
         throw Error(ErrorKind::unsupported, document.file, std::move(what),
                     "\"trainer\" is transformers' own loop, which runs the whole network");
@@ -106,6 +114,10 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
     const auto outputs = named_outputs(document.programs[call->program], results);
     const NamedTensor* hidden = named(outputs, "last_hidden_state");
     if (!hidden) refuse("the network without its head gives no last_hidden_state");
+    // trl 1.16.0 trainer/utils.py _ChunkedLogProbFunction: a product with the head's weight, whatever stands before it.
+    if (hidden->tensor.size(2).value() != network.head.in.value())
+        refuse(fmt::format("trl's loss stops: it gives the head {} numbers of each token, of which it takes {}",
+                           hidden->tensor.size(2).value(), network.head.in.value()));
     if (!pass->units_are_over) {
         windows.head(hidden->tensor);
         run.session.begin_loss();

@@ -28,6 +28,8 @@ class Scope {
     virtual const Symbols& symbols() const = 0;
     virtual engine::Session& session() const = 0;
     virtual const Run& run() const = 0;
+    /// Whether the module's dropout is a module's, and such modules are switched off.
+    virtual bool dropout_is_off() const = 0;
     /// The module's place in the network, for messages.
     virtual std::string_view path() const = 0;
 };
@@ -63,7 +65,7 @@ class Arguments {
     /// Of dropout: one that is not zero where the recording says that it varies.
     double probability(std::size_t place, std::string_view name, double otherwise) const {
         const double p = real(place, name, otherwise);
-        return std::isnan(p) ? 0.5 : p;
+        return scope_.dropout_is_off() ? 0.0 : std::isnan(p) ? 0.5 : p;
     }
     Scalar scalar(const network::Argument& argument) const;
     /// Sizes given as a list, or as all arguments from that place on.

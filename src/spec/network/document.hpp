@@ -207,7 +207,8 @@ struct Variant {
 /// What a checkpoint has in place of a parameter, by another name or in parts; * stands for any number.
 struct Published {
     std::string parameter;
-    std::vector<std::string> files;  ///< one, or matrices of each expert: stacked, then joined by their rows
+    std::vector<std::string> files;  ///< one or several that are joined by their rows; or matrices of each expert:
+                                     ///< stacked, then joined by their rows
 
     /// The files' names have a number more than the parameter's: the expert.
     bool by_expert() const { return numbers_in(files[0]) > numbers_in(parameter); }

@@ -86,6 +86,13 @@ std::string base_model(const Document& document) {
     return {};
 }
 
+std::string bias_of_head(const Document& document) {
+    const std::string bias = document.output_embeddings + ".bias";
+    for (const std::vector<std::string>& names : document.ties)
+        if (names.size() == 2 && names.back() == bias) return names.front();
+    return {};
+}
+
 // accelerate 1.15 utils/fsdp_utils.py _find_final_norm.
 std::string final_norm(const Document& document) {
     const std::string base = base_model(document);

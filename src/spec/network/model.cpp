@@ -128,15 +128,29 @@ std::optional<std::int64_t> number_in(const JsonValue& config, std::initializer_
     return std::nullopt;
 }
 
+/// Rows of the table of positions in front of a row's first token: 5.17.0 modeling_roberta.py
+/// create_position_ids_from_input_ids begins behind the place of padding.
+std::int64_t rows_before_tokens(const JsonValue& config, std::string_view type) {
+    constexpr std::string_view kTypes[] = {"camembert",   "data2vec-text", "roberta", "roberta-prelayernorm",
+                                           "xlm-roberta", "xlm-roberta-xl"};
+    if (std::find(std::begin(kTypes), std::end(kTypes), type) == std::end(kTypes)) return 0;
+    const JsonValue* padding = config.find("pad_token_id");
+    const bool is_said = padding && padding->kind == JsonValue::Kind::integer;
+    return (is_said ? std::clamp<std::int64_t>(padding->integer, 0, std::numeric_limits<std::int32_t>::max()) : 1) + 1;
+}
+
 void read_recorded_config(const JsonValue& whole, ModelSpec& model) {
     const JsonValue& config = decoder_config(whole);
     // Where nothing is said nothing is bounded.
     model.max_position_embeddings =
         number_in(config, {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length",
-                           "model_max_length", "seq_length", "n_ctx"})
+                           "max_target_positions", "model_max_length", "seq_length", "n_ctx"})
             .value_or(std::numeric_limits<std::int32_t>::max());
+    model.max_position_embeddings =
+        std::max<std::int64_t>(1, model.max_position_embeddings - rows_before_tokens(config, model.model_type));
     model.num_attention_heads =
-        number_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"}).value_or(1);
+        number_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads"})
+            .value_or(1);
     model.num_key_value_heads =
         number_in(config, {"num_key_value_heads", "num_kv_heads"}).value_or(model.num_attention_heads);
     model.head_dim = number_in(config, {"head_dim"})
@@ -152,7 +166,8 @@ void read_recorded_config(const JsonValue& whole, ModelSpec& model) {
     if (known && is_floating(*known)) model.checkpoint_dtype = known;
 }
 
-/// Embedding and head may be one tensor; other ties are not known to the modules that hold them.
+/// Embedding and head may be one tensor, and so may the head's bias and that of the module around it; other ties are
+/// not known to the modules that hold them.
 bool ties_embeddings(const Document& document, const std::vector<NamedModule>& modules) {
     const auto weight_of = [&](ModulePart part) {
         for (const NamedModule& module : modules)
@@ -162,6 +177,7 @@ bool ties_embeddings(const Document& document, const std::vector<NamedModule>& m
     const std::string embedding = weight_of(ModulePart::embedding), head = weight_of(ModulePart::head);
     bool tied = false;
     for (const std::vector<std::string>& names : document.ties) {
+        if (names.front() == bias_of_head(document)) continue;
         const bool both = names.size() == 2 && std::count(names.begin(), names.end(), embedding) == 1 &&
                           std::count(names.begin(), names.end(), head) == 1;
         if (!both)

@@ -86,6 +86,9 @@ std::string decoder_layer_class(const Document& document);
 /// root has them itself, or there is none.
 std::string base_model(const Document& document);
 
+/// The parameter that is the bias of the head too, by its name, or empty (BERT's cls.predictions.bias).
+std::string bias_of_head(const Document& document);
+
 /// The path of the last child of that whose class is a norm by its name, or empty.
 std::string final_norm(const Document& document);
 

@@ -66,10 +66,11 @@ void read_schema(const Place& root) {
     schema.refuse(fmt::format("{} is no recorded network", schema.json().shown()));
 }
 
-/// One parameter and what a checkpoint has for it: a name, or a name for each expert of one or two matrices.
+/// One parameter and what a checkpoint has for it: a name, names of parts, or a name for each expert of one or two
+/// matrices.
 Published published_row(const Place& place) {
     Published row;
-    for (std::size_t i = 0; i < place.list(2, 3).size(); ++i) {
+    for (std::size_t i = 0; i < place.list(2, 4).size(); ++i) {
         const std::string& name = place.at(i).text();
         if (i == 0)
             row.parameter = name;
@@ -78,9 +79,8 @@ Published published_row(const Place& place) {
     }
     const auto more = Published::numbers_in(row.files[0]) - Published::numbers_in(row.parameter);
     if (more != 0 && more != 1) place.refuse("a checkpoint's name has other numbers (*) than the parameter's");
-    if (more == 0 && row.files.size() > 1)
-        place.refuse("a parameter has one name in a checkpoint, or one for each expert");
     if (more == 0) return row;
+    if (row.files.size() > 2) place.refuse("more than two matrices of each expert");
     const auto before_expert = [&](const std::string& file) {
         const std::size_t expert = file.rfind(".*.");
         if (expert == file.npos || file.find('*', expert + 2) != file.npos || expert + 3 == file.size())

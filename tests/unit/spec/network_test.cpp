@@ -106,11 +106,14 @@ TEST_CASE("what a checkpoint has in place of a parameter is read, or refused whe
     CHECK(!rows[0].by_expert());
     CHECK(rows[1].by_expert());
     CHECK(rows[1].files.at(1) == "layers.*.experts.*.w3.weight");
+    const auto parts = network::read_network(with_checkpoint(R"([["a.b","c.b","d.b","e.b"]])"), "n.json").checkpoint;
+    CHECK(!parts.at(0).by_expert());
+    CHECK(parts.at(0).files == std::vector<std::string>{"c.b", "d.b", "e.b"});
     const auto refused = [](std::string_view row) { return refusal_of(with_checkpoint(fmt::format("[{}]", row))); };
     CHECK(refused(R"(["a.*.b","c.b"])") ==
           "n.json /network/checkpoint/0: a checkpoint's name has other numbers (*) than the parameter's");
-    CHECK(refused(R"(["a.b","c.b","d.b"])") ==
-          "n.json /network/checkpoint/0: a parameter has one name in a checkpoint, or one for each expert");
+    CHECK(refused(R"(["a.b","c.*.b","c.*.d","c.*.e"])") ==
+          "n.json /network/checkpoint/0: more than two matrices of each expert");
     CHECK(refused(R"(["a.b","c*.b"])") == "n.json /network/checkpoint/0: an expert's matrix is called NAME.*.FILE");
     CHECK(refused(R"(["a.b","c.*.b","d.*.b"])") == "n.json /network/checkpoint/0: matrices of different experts");
     CHECK(refused(R"(["a.b"])") != "read");

@@ -46,7 +46,7 @@ std::unique_ptr<Network> copied_network(Network& policy) {
             replace(copy.embed.scale, [](const Tensor& t) { return deep_copy(t); });
     }
     if (!are_buffers_copied) copy_buffers(copy);
-    if (copy.tied) copy.head.weight = copy.embed.weight;
+    tie_head(copy);
     return out;
 }
 

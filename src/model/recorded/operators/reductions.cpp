@@ -19,10 +19,12 @@ bool is_last(const Arguments& a, const network::Argument* dim, const Tensor& t) 
     return dim && (a.integer(*dim) == -1 || a.integer(*dim) == t.dim() - 1);
 }
 
+/// numpy's name of the argument is taken too (torch's python_arg_parser.cpp).
+bool keeps_dim(const Arguments& a) { return a.flag(2, "keepdim", false) || a.flag(a.count(), "keepdims", false); }
+
 Tensor mean(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (!is_last(a, a.find(1, "dim"), t) || !a.flag(2, "keepdim", false))
-        a.refuse("another mean than over the last dimension");
+    if (!is_last(a, a.find(1, "dim"), t) || !keeps_dim(a)) a.refuse("another mean than over the last dimension");
     return mean_last(t);
 }
 
@@ -31,14 +33,13 @@ Tensor total(const Arguments& a) {
     const network::Argument* dim = a.find(1, "dim");
     if (!dim) return sum_all(a.tensor(0));
     const Tensor t = a.tensor(0);
-    if (!is_floating(t.dtype())) return sum_dim(t, a.integer(*dim), a.flag(2, "keepdim", false), DType::int64);
-    return sum_over(t, a.integer(*dim), a.flag(2, "keepdim", false));
+    if (!is_floating(t.dtype())) return sum_dim(t, a.integer(*dim), keeps_dim(a), DType::int64);
+    return sum_over(t, a.integer(*dim), keeps_dim(a));
 }
 
 Tensor log_of_sum(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (!is_last(a, a.find(1, "dim"), t) || a.flag(2, "keepdim", false))
-        a.refuse("another sum than over the last dimension");
+    if (!is_last(a, a.find(1, "dim"), t) || keeps_dim(a)) a.refuse("another sum than over the last dimension");
     return logsumexp(t);
 }
 

@@ -15,6 +15,7 @@ using ArgumentKind = network::Argument::Kind;
 
 Tensor viewed(const Arguments& a) { return view(a.tensor(0), a.dims(1)); }
 Tensor reshaped(const Arguments& a) { return reshape(a.tensor(0), a.dims(1)); }
+Tensor reshaped_as(const Arguments& a) { return reshape(a.tensor(0), a.tensor(1).sizes()); }
 Tensor expanded(const Arguments& a) { return expand(a.tensor(0), a.dims(1)); }
 Tensor transposed(const Arguments& a) { return transpose(a.tensor(0), a.integer(a.at(1)), a.integer(a.at(2))); }
 Tensor unsqueezed(const Arguments& a) { return unsqueeze(a.tensor(0), a.integer(a.at(1))); }
@@ -115,6 +116,7 @@ Tensor repeated_interleaved(const Arguments& a) {
 constexpr NamedOperator kViews[] = {
     {"torch.Tensor.view", viewed},
     {"torch.Tensor.reshape", reshaped},
+    {"torch.Tensor.reshape_as", reshaped_as},
     {"torch.Tensor.expand", expanded},
     {"torch.Tensor.transpose", transposed},
     {"torch.transpose", transposed},
@@ -130,6 +132,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.Tensor.view_as", viewed_as},
     {"torch.Tensor.detach", detached},
     {"torch.Tensor.clone", cloned},
+    {"torch.clone", cloned},
     {"torch.Tensor.repeat", repeated},
     {"torch.stack", stacked},
     {"torch.repeat_interleave", repeated_interleaved},

@@ -6,7 +6,7 @@ from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, places_in, types_of
-from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, USED
+from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, SIZES_OF, USED
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -23,7 +23,8 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
              "intermediate_size_mlp": 8 * chance.randint(3, 60), "attention_chunk_size": chance.randint(130, 5000), "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
              **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), 8 * chance.randint(3, 60)), "rotary_dim": 2 * chance.randint(1, 4), "num_kv_heads": kv, "max_seq_len": chance.randint(200, 9000)}
-    sizes["word_embed_proj_dim"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
+    sizes["word_embed_proj_dim"] = sizes["embedding_size"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
+    sizes |= {"max_position_embeddings": chance.randint(200, 900)} if "max_position_embeddings" in SIZES_OF.get(type_["model_type"], ()) else {}
     sizes |= experts_of(chance)
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}

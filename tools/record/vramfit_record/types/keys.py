@@ -12,8 +12,8 @@ from typing import Any
 import transformers
 
 from .alternatives import Chosen
-from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, LEGACY, OF_TEXT, TWICE, BY_PLACES, TOWERS)
+from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, LEGACY, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
@@ -40,7 +40,7 @@ class Keys:
         counts = getattr(network, "accepts_loss_kwargs", True)  # trainer.py, Trainer.__init__: whether the network is given the number of labels
         self.variants = TRAINER if counts else tuple(replace(v, items=False) for v in TRAINER)
         self.text = classes[self.text_type] if self.text_type else self.cls.sub_configs["text_config"] if self.parts else self.cls
-        self.names = dict(self.text.attribute_map)
+        self.names = {**self.text.attribute_map, **OF_DECODERS.get(self.model_type, {})}
         self.defaults = self.made({})
         self.beside = BESIDE.get(self.model_type, {})
         self.defaults |= self.beside
@@ -62,7 +62,7 @@ class Keys:
             self.states[ROPE_TYPE] = [None]
         if "num_key_value_heads" in self.states and not any("num_key_value_heads" in pair for pair in FEWER.get(self.model_type, ())):
             self.states[EQUAL_HEADS] = [False, True]
-        self.pairs = {f"{a} == {b}": (a, b) for a, b in PAIRS.items() if a in self.states and b in self.states}
+        self.pairs = {f"{a} == {b}": (a, b) for a, b in PAIRS if a in self.states and b in self.states}
         self.states |= {name: [name in EQUAL_IN_BASE, name not in EQUAL_IN_BASE] for name in self.pairs}
 
     def made(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Keys:
         if found := self.sizes_with(chosen).get(self.standard(name)):
             return (found,) * len(POINTS) if isinstance(found, int) else found
         powers = chosen.get(POWERS_WHERE.get(self.model_type, ""), True)
-        return {**SIZES, **(POWERS.get(self.model_type, {}) if powers else {})}.get(self.standard(name))
+        return {**SIZES, **SIZES_OF.get(self.model_type, {}), **(POWERS.get(self.model_type, {}) if powers else {})}.get(self.standard(name))
 
     def varied(self, chosen: Chosen) -> dict[str, tuple[int, ...]]:
         """The keys that formulas are made of."""

@@ -14,7 +14,7 @@ USED = ("num_experts_per_tok", "moe_k", "moe_topk", "top_k_experts")
 SIZES: dict[str, tuple[int, ...]] = {
     "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
     "num_key_value_heads": (3, 4, 2), "num_kv_heads": (3, 4, 2), "head_dim": (40, 24, 56), **dict.fromkeys(("max_position_embeddings", "max_seq_len"), (5003, 7001, 6007)), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
-    **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), (208, 344, 392)), "rotary_dim": (10, 28, 14), "word_embed_proj_dim": (96, 80, 160),
+    **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size", "decoder_ffn_dim"), (208, 344, 392)), "rotary_dim": (10, 28, 14), **dict.fromkeys(("word_embed_proj_dim", "embedding_size"), (96, 80, 160)),
     **dict.fromkeys(EXPERTS, (24, 40, 36)),
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
@@ -22,9 +22,14 @@ SIZES: dict[str, tuple[int, ...]] = {
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
+    "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
     "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
+#: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding).
+SIZES_OF = dict.fromkeys(("marian", "pegasus"), {"max_position_embeddings": (503, 701, 607)})
+#: The class asks for an even number of pairs of keys and values.
+SIZES_OF["diffllama"] = {"num_attention_heads": (24, 16, 20)}
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
-POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
+POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "diffllama": {"num_key_value_heads": (8, 4, 2)}, "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
 POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
 #: Sizes that go with the state of a key: BLOOM's 112 heads, whose slopes are made in two parts (build_alibi_tensor), and a norm of its own for each head
 #: (5.17.0 modeling_stablelm.py StableLmLayerNormPerHead), where a plain number is what the type was recorded with and all that it allows.
@@ -67,14 +72,18 @@ BY_PLACES = ("bamba",)
 #: Entries of rotary embeddings that may be there with the class's own value.
 ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(QWEN3_5, {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
-PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
-EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}  # in the base configuration
+PAIRS = (("linear_num_value_heads", "linear_num_key_heads"), ("num_attention_heads", "num_kv_heads"), ("hidden_size", "word_embed_proj_dim"), ("hidden_size", "embedding_size"))
+EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim", "hidden_size == embedding_size"}  # in the base configuration
 GEMMAS_4 = ("gemma4_text", "gemma4")
 READ_BY_OTHERS: dict[str, set[str]] = {"falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, **dict.fromkeys(GEMMAS_4, {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"})}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
 ARGUMENTS = {"full_attention_interval": 4, "first_k_dense_replace": 0}
+#: Decoders of networks that have an encoder too, and whose other names of keys are the encoder's.
+DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet")
+OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
+OF_DECODERS["prophetnet"] = {"num_hidden_layers": "num_decoder_layers", "num_attention_heads": "num_decoder_attention_heads"}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
 ACTIVATIONS = ("silu", "gelu", "relu")
@@ -116,7 +125,7 @@ STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
 TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE),
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
@@ -140,7 +149,7 @@ PATTERNS = {"sliding_window_pattern", "global_attn_every_n_layers"}
 #: Sizes that may be null, which is another network.
 OR_NULL = {"n_inner", "prefix_dense_intermediate_size", "q_lora_rank"}
 #: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
-LEFT = {"add_cross_attention", "layerdrop", "output_router_logits"}
+LEFT = {"add_cross_attention", "layerdrop", "decoder_layerdrop", "output_router_logits"}
 #: Types whose last layers take the keys and values of others: the key with their number; the size that all layers have together as many times as there are layers.
 SHARED = dict.fromkeys(GEMMAS_4, {"key": "num_kv_shared_layers", "default": 0})
 SIZE_OF_EACH = dict.fromkeys(GEMMAS_4, "hidden_size_per_layer_input")

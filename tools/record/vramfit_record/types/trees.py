@@ -117,9 +117,13 @@ class Trees:
             return at + 1 + (at + 1 < len(code) and code[at + 1][0] == "end")
         places = [at for at, _ in layers]
         between = [row[0] for row in code[behind(places[0]):places[1]]] if len(places) > 1 else []
-        if [row[0] for row in code[places[0] - len(between):places[0]]] != between:  # the first layer ends nothing of one before it
-            between = [what for what in between if what != "end"]
-        starts = [places[0] - len(between), *map(behind, places)]
+        begin = places[0] - len(between)
+        if [row[0] for row in code[begin:places[0]]] != between:  # the first layer ends nothing of one before it
+            begin, others = places[0], sum(what != "end" for what in between)
+            while others:
+                begin -= 1
+                others -= code[begin][0] != "end"
+        starts = [begin, *map(behind, places)]
         parts = with_layer([code[a:b] for a, b in zip(starts, starts[1:])])
         outside = min(len(code[at][4]) for at in places)  # values behind these have numbers in front of all others (hoisted)
         made = [sum(map(len, map(made_by, part))) - len(code[at][4]) + outside for at, part in zip(places, parts)]

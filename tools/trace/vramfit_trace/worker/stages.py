@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+import transformers
 
 from ..job import Job, JobError
 from .recorder import Recorder
 
 LISTS = ("layers", "h", "blocks")
+#: Lists of networks behind whose layers stands no norm of these names (BERT's, BART's).
+OTHER_LISTS = (*LISTS, "layer")
 #: What comes after the layers: the final norm. OPT 350M has none; there it is the projection.
 NORMS = ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out", "layer_norm")
 #: Once an update, whatever the number of its batches.
@@ -19,14 +22,17 @@ OF_THE_UPDATE = ("clip", "optimizer", "zero_grad")
 OF_THE_RUN = ("precompute_reference",)
 
 
-def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Module]:
-    """The decoder layers and the module after them."""
+def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Module | None]:
+    """The decoder layers and the norm after them, if there is one."""
     for parent in model.modules():
         for layers in (getattr(parent, name, None) for name in LISTS):
             for norm in (getattr(parent, name, None) for name in NORMS):
                 if isinstance(layers, torch.nn.ModuleList) and isinstance(norm, torch.nn.Module):
                     return list(layers), norm
-    raise JobError("the model has no list of decoder layers with a norm after it: its windows cannot be named")
+    lists = [layers for parent in model.modules() for name in OTHER_LISTS if isinstance(layers := getattr(parent, name, None), torch.nn.ModuleList)]
+    if len(lists) == 1:
+        return list(lists[0]), None
+    raise JobError("the model has no list of decoder layers, or several without a norm after them: its windows cannot be named")
 
 
 def entry(windows: Any, stage: str, when_complete: str) -> Any:
@@ -61,13 +67,40 @@ class Stages:
             layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
         self.norm = norm
         self.at_head = entry(self, "head", f"backward.{len(layers) - 1}")
-        norm.register_forward_pre_hook(self.behind_layers, with_kwargs=True)
+        if norm is None:
+            self.head_is_next(model, layers)
+        else:
+            norm.register_forward_pre_hook(self.behind_layers, with_kwargs=True)
         model.register_forward_pre_hook(lambda module, args: self.of_forward("embedding"))
 
     def behind_layers(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """The last norm: one that runs in front of the layers too (nanochat's) begins nothing there."""
         if self.stage != "embedding":
             self.at_head(module, args, kwargs)
+
+    def head_is_next(self, model: torch.nn.Module, layers: list[torch.nn.Module]) -> None:
+        """Without a norm behind the layers the head begins once the last of them is left, with the next module that is entered or where the network
+        without its head is left."""
+        waiting = False
+
+        def left(*_: Any) -> None:
+            nonlocal waiting
+            waiting = not (self.in_backward or self.phase)
+
+        def begins(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            nonlocal waiting
+            if waiting:
+                waiting = False
+                self.at_head(module, args, kwargs)
+
+        layers[-1].register_forward_hook(left)
+        inside = {module for layer in layers for module in layer.modules()}
+        for module in model.modules():
+            if module not in inside:
+                module.register_forward_pre_hook(begins, with_kwargs=True)
+        network = next((m for m in model.modules() if isinstance(m, transformers.PreTrainedModel)), None)
+        if network is not None and network.base_model is not network:
+            network.base_model.register_forward_hook(lambda module, args, outputs: begins(module, (outputs[0],), {}))
 
     def enter(self, stage: str) -> None:
         self.stage = stage
