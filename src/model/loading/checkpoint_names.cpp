@@ -84,8 +84,12 @@ void name_as_published(const network::Document& recording, std::vector<Entry>& e
         if (row == rows.end()) continue;
         if (!row->by_expert()) {
             entry.name = with_numbers(row->files[0], any.numbers);
-            if (row->files.size() > 1)
-                for (const std::string& file : row->files) entry.joined_from.push_back(with_numbers(file, any.numbers));
+            if (row->files.size() == 1) continue;
+            if (entry.sizes.size() == 0 || entry.sizes[0].value() < static_cast<std::int64_t>(row->files.size()))
+                throw Error(ErrorKind::invalid, fmt::format("{} /network/checkpoint", recording.file),
+                            fmt::format("{} has fewer rows than parts", own),
+                            "record the network again (tools/record)");
+            for (const std::string& file : row->files) entry.joined_from.push_back(with_numbers(file, any.numbers));
             continue;
         }
         matrices += matrices_in(recording, entry, static_cast<std::int64_t>(row->files.size()), matrices);

@@ -228,23 +228,22 @@ Document with_flash_attention(Document document) {
 
 std::string refusal_of_flash_attention(const Document& document) {
     constexpr std::string_view kRefused[] = {"bloom", "codegen", "llama4_text", "mpt", "xglm"};
-    constexpr std::string_view kOthers[] = {"bamba",          "bart",
-                                            "bert",           "bert-generation",
-                                            "blenderbot",     "blenderbot-small",
-                                            "camembert",      "cohere2_moe",
-                                            "ctrl",           "data2vec-text",
-                                            "electra",        "ernie",
-                                            "falcon",         "gpt_neo",
-                                            "gptj",           "granite_swa",
-                                            "granitemoe_swa", "mamba2",
-                                            "marian",         "mbart",
-                                            "megatron-bert",  "mvp",
-                                            "olmo_hybrid",    "pegasus",
-                                            "plbart",         "rembert",
-                                            "roberta",        "roberta-prelayernorm",
-                                            "roc_bert",       "roformer",
-                                            "trocr",          "whisper",
-                                            "xlm-roberta",    "xlm-roberta-xl"};
+    constexpr std::string_view kOthers[] = {"bamba",         "bart",
+                                            "bert",          "bert-generation",
+                                            "blenderbot",    "blenderbot-small",
+                                            "camembert",     "cohere2_moe",
+                                            "data2vec-text", "electra",
+                                            "ernie",         "falcon",
+                                            "gpt_neo",       "gptj",
+                                            "granite_swa",   "granitemoe_swa",
+                                            "marian",        "mbart",
+                                            "megatron-bert", "mvp",
+                                            "olmo_hybrid",   "pegasus",
+                                            "plbart",        "rembert",
+                                            "roberta",       "roberta-prelayernorm",
+                                            "roc_bert",      "roformer",
+                                            "trocr",         "xlm-roberta",
+                                            "xlm-roberta-xl"};
     const auto is_in = [&document](const auto& list) {
         return std::find(std::begin(list), std::end(list), document.model_type) != std::end(list);
     };
