@@ -37,7 +37,6 @@ void read_swift_preferences(Reader& reader, Draft& draft) {
     plan.preference.maker = TrainerMaker::ms_swift;
     plan.trl_makes_adapters = false;
     plan.loop.input_require_grads = false;  // comes with the trainer
-    reader.derive("loop.kind", std::string(name_of(plan.loop.kind)), "rlhf_type: dpo");
     read_pair_losses(reader, "loss_type", plan.preference);
     plan.preference.adds_sft = reader.real("rpo_alpha").has_value();
     plan.training.router_aux_loss_coef = 0;  // TrainArgumentsMixin

@@ -301,7 +301,7 @@ struct TrainPlan {
     std::optional<PreparePlan> prepare_kbit;
     std::optional<LoraPlan> peft;
     bool trl_casting_to_bf16 = false;  ///< trl.peft_module_casting_to_bf16
-    bool trl_makes_adapters = true;  ///< trl.peft_config: false, its trainer of preferences is given a model with them
+    bool trl_makes_adapters = true;   ///< trl.peft_config: false, its trainer of preferences is given a model with them
     bool sft_makes_adapters = false;  ///< trl.peft_config of the loop sft: they keep the weights' dtype under ZeRO-3
     TrainingPlan training;
     BatchPlan batch;
