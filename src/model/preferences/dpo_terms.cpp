@@ -159,7 +159,20 @@ Tensor rewards_of(const Tensor& log_probs, const Tensor& reference) {
     return mul(detach(sub(log_probs, reference)), 1.0);
 }
 
+namespace {
+
+/// logps - (not self.reference_free) * ref_logps.
 Tensor log_ratios_of(const Tensor& log_probs, const Tensor& reference) { return sub(log_probs, mul(reference, 1.0)); }
+
+}  // namespace
+
+PairTerms::PairTerms(const PairLogProbs& policy, const PairLogProbs& reference) {
+    chosen_ratios = log_ratios_of(policy.chosen, reference.chosen);
+    rejected_ratios = log_ratios_of(policy.rejected, reference.rejected);
+    ratios = sub(policy.chosen, policy.rejected);
+    reference_ratios = sub(reference.chosen, reference.rejected);
+    logits = sub(ratios, reference_ratios);
+}
 
 Tensor smoothed_losses(const Tensor& logits) {
     // Python lets go of each operand once its operator is done.

@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "model/network/run.hpp"
+#include "model/preferences/reference.hpp"
 
 namespace vramfit::model {
 
@@ -28,10 +28,30 @@ Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores, Va
 /// -logsigmoid(beta * logits) * (1 - label_smoothing) - logsigmoid(-beta * logits) * label_smoothing.
 Tensor smoothed_losses(const Tensor& logits);
 
-/// trl 0.24 dpo_loss: self.beta * (logps - ref_logps).detach().
-Tensor rewards_of(const Tensor& log_probs, const Tensor& reference);
+/// Log-probabilities of chosen and rejected rows, [B] each.
+struct PairLogProbs {
+    Tensor chosen, rejected;
+};
 
-/// The same: logps - (not self.reference_free) * ref_logps.
-Tensor log_ratios_of(const Tensor& log_probs, const Tensor& reference);
+/// The reference's, in a phase of its own: `score` gives what has them, for a run and a network.
+template <class Score>
+PairLogProbs of_reference(const Run& run, Network& network, const Reference& reference, const Place& place,
+                          const Score& score) {
+    return on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
+        const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
+        const auto scores = score(asked, other);
+        return PairLogProbs{scores.chosen, scores.rejected};
+    });
+}
+
+/// The variables that trl 0.24's dpo_loss begins with, which ms-swift has written again; they live until it returns.
+struct PairTerms {
+    Tensor chosen_ratios, rejected_ratios, ratios, reference_ratios, logits;
+
+    PairTerms(const PairLogProbs& policy, const PairLogProbs& reference);
+};
+
+/// The same: self.beta * (logps - ref_logps).detach().
+Tensor rewards_of(const Tensor& log_probs, const Tensor& reference);
 
 }  // namespace vramfit::model

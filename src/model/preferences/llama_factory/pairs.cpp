@@ -44,32 +44,14 @@ FactoryPairs concatenated(const Run& run, const Network& network, const Batch& i
     return out;
 }
 
-/// The reference's log-probabilities: compute_reference_log_probs.
-struct FactoryReference {
-    Tensor chosen, rejected;
-};
-
-FactoryReference reference_pairs(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
-                                 const Place& place) {
-    return on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
-        const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
-        const FactoryPairs pairs = concatenated(asked, other, inputs, place);
-        return FactoryReference{pairs.chosen, pairs.rejected};
-    });
-}
-
 struct FactoryLosses {
     Tensor losses, chosen_rewards, rejected_rewards;
 };
 
-FactoryLosses against_reference(const FactoryPairs& pairs, const FactoryReference& reference) {
-    const Tensor chosen_ratios = log_ratios_of(pairs.chosen, reference.chosen);
-    const Tensor rejected_ratios = log_ratios_of(pairs.rejected, reference.rejected);
-    const Tensor ratios = sub(pairs.chosen, pairs.rejected);
-    const Tensor reference_ratios = sub(reference.chosen, reference.rejected);
-    const Tensor logits = sub(ratios, reference_ratios);
+FactoryLosses against_reference(const FactoryPairs& pairs, const PairLogProbs& reference) {
+    const PairTerms terms({pairs.chosen, pairs.rejected}, reference);
     FactoryLosses out;
-    out.losses = smoothed_losses(logits);
+    out.losses = smoothed_losses(terms.logits);
     out.chosen_rewards = rewards_of(pairs.chosen, reference.chosen);
     out.rejected_rewards = rewards_of(pairs.rejected, reference.rejected);
     return out;
@@ -129,13 +111,15 @@ void log_factory_pairs(const Run& run, const FactoryPairs& pairs, const FactoryL
 Tensor factory_pair_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
                          const Place& place) {
     const FactoryPairs pairs = concatenated(run, network, inputs, place);
-    FactoryReference of_reference;
+    PairLogProbs compared;
     if (has_reference(run.plan.loop.kind)) {
-        of_reference = reference_pairs(run, network, reference, inputs, place);
+        compared = of_reference(run, network, reference, place, [&](const Run& asked, const Network& other) {
+            return concatenated(asked, other, inputs, place);  // compute_reference_log_probs
+        });
         begin_loss(run, place);
     }
     const FactoryLosses found =
-        has_reference(run.plan.loop.kind) ? against_reference(pairs, of_reference) : without_reference(run, pairs);
+        has_reference(run.plan.loop.kind) ? against_reference(pairs, compared) : without_reference(run, pairs);
     const Tensor likelihood = neg(pairs.chosen_average);
     if (run.plan.preference.adds_sft) add_in_place(found.losses, mul(likelihood, 1.0));
     log_factory_pairs(run, pairs, found, likelihood);

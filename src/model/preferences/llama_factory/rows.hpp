@@ -5,7 +5,7 @@
 
 namespace vramfit::model {
 
-/// A micro batch on the device, as LLaMA-Factory's collators make it.
+/// A micro batch on the device, as LLaMA-Factory's collators and ms-swift's template make it.
 Batch fetch_labelled(const Run& run);
 
 }  // namespace vramfit::model

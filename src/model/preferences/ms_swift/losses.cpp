@@ -7,7 +7,6 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
-#include "model/preferences/dpo_terms.hpp"
 #include "model/preferences/rows.hpp"
 
 namespace vramfit::model {
@@ -24,9 +23,9 @@ Tensor averaged_over_tokens(const Tensor& log_probs, const Tensor& tokens) {
 
 namespace {
 
-/// The variables that the losses are made of; they live until dpo_loss returns.
-struct Terms {
-    Tensor chosen_ratios, rejected_ratios, ratios, reference_ratios, logits;
+/// Those of dpo_loss, and what a loss names besides.
+struct Terms : PairTerms {
+    using PairTerms::PairTerms;
     std::vector<Tensor> others;
 
     Tensor held(Tensor t) {
@@ -63,22 +62,16 @@ Tensor losses_of(const Run& run, PairLoss type, const SwiftScores& scores, Terms
 
 }  // namespace
 
-SwiftLosses swift_losses(const Run& run, PairLoss type, const SwiftScores& scores, const Tensor& reference_chosen,
-                         const Tensor& reference_rejected) {
-    Terms terms;
-    terms.chosen_ratios = log_ratios_of(scores.chosen, reference_chosen);
-    terms.rejected_ratios = log_ratios_of(scores.rejected, reference_rejected);
-    terms.ratios = sub(scores.chosen, scores.rejected);
-    terms.reference_ratios = sub(reference_chosen, reference_rejected);
-    terms.logits = sub(terms.ratios, terms.reference_ratios);
+SwiftLosses swift_losses(const Run& run, PairLoss type, const SwiftScores& scores, const PairLogProbs& reference) {
+    Terms terms({scores.chosen, scores.rejected}, reference);
     SwiftLosses out;
     out.losses = losses_of(run, type, scores, terms);
     if (type == PairLoss::sft) {  // zeros_like, until the rewards are there
         out.chosen_rewards = empty(run.session, scores.chosen.sizes(), scores.chosen.dtype(), Op::zeros_like);
         out.rejected_rewards = empty(run.session, scores.rejected.sizes(), scores.rejected.dtype(), Op::zeros_like);
     }
-    out.chosen_rewards = rewards_of(scores.chosen, reference_chosen);
-    out.rejected_rewards = rewards_of(scores.rejected, reference_rejected);
+    out.chosen_rewards = rewards_of(scores.chosen, reference.chosen);
+    out.rejected_rewards = rewards_of(scores.rejected, reference.rejected);
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/unary.hpp"
+#include "model/preferences/dpo_terms.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/ms_swift/losses.hpp"
 #include "model/preferences/ms_swift/scores.hpp"
@@ -18,19 +19,6 @@ using namespace engine;
 
 namespace {
 
-struct ReferencePair {
-    Tensor chosen, rejected;
-};
-
-ReferencePair reference_pair(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
-                             const Place& place) {
-    return on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
-        const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
-        const SwiftScores scores = swift_scores(asked, other, inputs, place, true);
-        return ReferencePair{scores.chosen, scores.rejected};
-    });
-}
-
 /// `total + value * weight`, from 0 on.
 void add_weighted(Tensor& total, const Tensor& value) {
     const Tensor weighted = mul(value, 1.0);
@@ -41,10 +29,10 @@ void add_weighted(Tensor& total, const Tensor& value) {
 struct SummedLosses {
     SwiftLosses total, found;
     SwiftScores given;
-    ReferencePair compared;
+    PairLogProbs compared;
 };
 
-SummedLosses sum_of_losses(const Run& run, const SwiftScores& scores, const ReferencePair& reference) {
+SummedLosses sum_of_losses(const Run& run, const SwiftScores& scores, const PairLogProbs& reference) {
     SummedLosses out;
     auto& [total, found, given, compared] = out;
     for (const PairLoss type : run.plan.preference.loss_types) {
@@ -56,7 +44,7 @@ SummedLosses sum_of_losses(const Run& run, const SwiftScores& scores, const Refe
             compared.chosen = averaged_over_tokens(reference.chosen, scores.chosen_tokens);
             compared.rejected = averaged_over_tokens(reference.rejected, scores.rejected_tokens);
         }
-        found = swift_losses(run, type, given, compared.chosen, compared.rejected);
+        found = swift_losses(run, type, given, compared);
         add_weighted(total.losses, found.losses);
         add_weighted(total.chosen_rewards, found.chosen_rewards);
         add_weighted(total.rejected_rewards, found.rejected_rewards);
@@ -92,7 +80,10 @@ void read_pair_metrics(const Run& run, const SwiftScores& scores, const SwiftLos
 Tensor swift_pair_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
                        const Place& place) {
     const SwiftScores scores = swift_scores(run, network, inputs, place, false);
-    const ReferencePair compared = reference_pair(run, network, reference, inputs, place);
+    const PairLogProbs compared =
+        of_reference(run, network, reference, place, [&](const Run& asked, const Network& other) {
+            return swift_scores(asked, other, inputs, place, true);  // compute_ref_log_probs
+        });
     begin_loss(run, place);
     SummedLosses summed = sum_of_losses(run, scores, compared);
     SwiftLosses& found = summed.total;
