@@ -1,13 +1,16 @@
-// peft 0.21.2 utils/transformers_weight_conversion.py _convert_peft_config_moe.
+// peft 0.20 and 0.21.2 utils/transformers_weight_conversion.py _convert_peft_config_moe.
 #include "spec/lora_conversion.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <regex>
 #include <set>
 #include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "spec/regular_expression.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -30,21 +33,51 @@ constexpr Renamed kQwen[] = {{"gate", "gate.weight"},
                              {"up_proj", "gate_up_proj", true},
                              {"down_proj", "down_proj"}};
 
-/// _MODEL_TO_CONVERSION_PATTERN: qwen3_moe stands in it, qwen2_moe itself does not.
+/// transformers 5.16 to 5.23 conversion_mapping.py _MODEL_TO_CONVERSION_PATTERN, and mixtral itself by peft.
+constexpr std::string_view kLikeMixtral[] = {"mixtral", "minimax", "minimax_m2"};
+/// qwen2_moe itself does not stand in it.
+constexpr std::string_view kLikeQwen2Moe[] = {
+    "afmoe",      "cohere2_moe", "deepseek_v2", "deepseek_v3",   "deepseek_v32", "dots1",          "ernie4_5_moe",
+    "exaone_moe", "flex_olmo",   "glm4_moe",    "glm4_moe_lite", "glm_moe_dsa",  "hunyuan_v1_moe", "longcat_flash",
+    "mellum",     "olmoe",       "qwen3_moe",   "qwen3_next",    "solar_open"};
+
 std::span<const Renamed> renamed_in(const ModelSpec& model) {
-    if (model.model_type == "mixtral") return kMixtral;
-    if (model.model_type == "qwen3_moe") return kQwen;
+    const auto is_in = [&](const auto& types) {
+        return std::find(std::begin(types), std::end(types), model.model_type) != std::end(types);
+    };
+    if (is_in(kLikeMixtral)) return kMixtral;
+    if (is_in(kLikeQwen2Moe)) return kQwen;
     return {};
 }
 
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
 /// _resolve_string_target_modules of "all-linear": last parts of names, and all renamed modules.
-std::vector<std::string> all_linear(const ModelSpec& model, std::span<const Renamed> renamed) {
+std::set<std::string> all_linear(const ModelSpec& model, std::span<const Renamed> renamed) {
     std::set<std::string> names;
     for (const NamedModule& module : modules_of(model))
-        if (module.kind == ModuleKind::linear && module.part != ModulePart::head)
-            names.insert(module.name.substr(module.name.rfind('.') + 1));
+        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) names.insert(last_part(module.name));
     for (const Renamed& r : renamed) names.emplace(r.module);
-    return {names.begin(), names.end()};
+    return names;
+}
+
+/// _resolve_string_target_modules of a regular expression: last parts of the names of modules and parameters that it
+/// matches, and renamed modules whose name beside the parameter that they are part of it would match.
+std::set<std::string> matched(const ModelSpec& model, const std::string& pattern, std::span<const Renamed> renamed) {
+    const std::regex wanted = regular_expression(pattern, "peft.target_modules");
+    std::set<std::string> names;
+    const auto look_at = [&](const std::string& key, std::string_view name) {
+        if (std::regex_match(key, wanted)) names.emplace(name);
+    };
+    for (const NamedModule& module : modules_of(model)) {
+        look_at(module.name, last_part(module.name));
+        for (const BareParameter& parameter : module.parameters) {
+            look_at(fmt::format("{}.{}", module.name, parameter.name), parameter.name);
+            for (const Renamed& r : renamed)
+                if (parameter.name == r.parameter) look_at(fmt::format("{}.{}", module.name, r.module), r.module);
+        }
+    }
+    return names;
 }
 
 void check_fused(std::span<const Renamed> renamed, const std::set<std::string_view>& present) {
@@ -68,11 +101,10 @@ LoraPlan converted_lora(const ModelSpec& model, const LoraPlan& plan) {
     LoraPlan out = plan;
     std::vector<std::string> targets;
     if (const auto* text = std::get_if<std::string>(&plan.target_modules)) {
-        if (lower_case(*text) != "all-linear")
-            throw Error(ErrorKind::unsupported, "peft.target_modules",
-                        "a regular expression for a mixture of experts is not supported",
-                        "a list of names, or all-linear");
-        targets = all_linear(model, renamed);
+        const std::set<std::string> names =
+            lower_case(*text) == "all-linear" ? all_linear(model, renamed) : matched(model, *text, renamed);
+        if (names.empty()) return plan;
+        targets.assign(names.begin(), names.end());
     } else {
         targets = std::get<std::vector<std::string>>(plan.target_modules);
     }

@@ -10,7 +10,7 @@
 namespace vramfit {
 
 /// The plan with `target_modules` and `target_parameters` as peft uses them for this network. Throws Error (invalid)
-/// for targets that cannot be converted, (unsupported) for regular expressions over experts.
+/// for targets that cannot be converted.
 LoraPlan converted_lora(const ModelSpec& model, const LoraPlan& plan);
 
 }  // namespace vramfit

@@ -130,7 +130,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(variables_of_unsloth(complete({"model": MODEL})), {})
 
     def test_walks_of_trl_leave_out_what_its_trainer_cannot_trace(self) -> None:
-        jobs = jobs_of(1, 40, "hf-2026-11", ["llama"], [], sft=True)
+        jobs = jobs_of(1, 40, "hf-2026-11", {"llama": FAMILIES["llama"]}, [], sft=True)
         self.assertTrue(jobs)
         self.assertEqual({job["loop"]["kind"] for job in jobs}, {"sft"})
         self.assertLessEqual({job["batch"]["attention_mask"] for job in jobs}, {"ones", "right_padded"})

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import data
+from . import data, types
 from .cards import CARDS
 from .compare import compare, first_event
 from .families import FAMILIES
@@ -97,11 +97,13 @@ def print_shares(trace: dict[str, Any], document: dict[str, Any], flags: argpars
 
 def walk(flags: argparse.Namespace) -> int:
     """Draws jobs, traces and compares each."""
-    unknown = set(flags.families) - set(FAMILIES)
+    known = {**FAMILIES, **types.families()} if flags.types else FAMILIES
+    unknown = set(flags.families) - set(known)
     if unknown:
-        raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
+        raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(known)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
-    jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads,
+    models = [json.loads(path.read_text()) for path in flags.config] + (types.configs() if flags.types else [])
+    jobs = jobs_of(flags.seed, flags.count, flags.stack, {name: known[name] for name in flags.families or known}, models, not flags.no_threads,
                    flags.distributed, flags.sft, flags.evaluation, flags.preferences)
     forks = Forks(tracer_of(flags), ("--labels",) if flags.labels else ())
     try:
@@ -165,6 +167,7 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--stack", default="hf-2026-11", help="the name that the jobs carry; --python must have it (default: %(default)s)")
     many.add_argument("--families", nargs="+", default=[], metavar="FAMILY", help="draw from these only")
     many.add_argument("--config", type=Path, nargs="+", default=[], help="config.json files in place of the tiny models of their families")
+    many.add_argument("--types", action="store_true", help="draw from the recorded types as well (models/types), whose models are the configurations of their proofs")
     many.add_argument("--supported", action="store_true", help="leave out jobs of which vramfit says that it does not support them")
     many.add_argument("--evaluation", nargs="?", const="eval_strategy", choices=("eval_strategy", "evaluation_strategy"),
                       help="each job evaluates; up to transformers 4.40 the argument is called evaluation_strategy")

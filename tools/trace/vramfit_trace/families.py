@@ -10,7 +10,7 @@ LLAMA_MLP = ("gate_proj", "up_proj", "down_proj")
 
 @dataclass(frozen=True)
 class Family:
-    """`config` is a small model of the family; the names are those that adapters are put on."""
+    """`config` is a small model of the family; the names are those that adapters are put on, empty where they are not known."""
 
     config: dict[str, Any]
     attention: tuple[str, ...] = LLAMA_ATTENTION

@@ -1,4 +1,4 @@
-"""The space of jobs: draws one at random, from families x methods x features x sizes."""
+"""The space of jobs: draws one at random, from families or recorded types x methods x features x sizes."""
 from __future__ import annotations
 
 import random
@@ -8,11 +8,14 @@ from typing import Any
 from .families import FAMILIES, Family
 from .job import SCHEMA, Job
 from .space_processes import among_processes
+from .types import WHOLE, longest
 
 LENGTHS = (1, 16, 37, 64, 128, 129, 256, 300, 512, 1000)
 OPTIMIZERS = ("adamw_torch", "adamw_torch", "adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "paged_adamw_8bit", "paged_adamw_32bit",
               "sgd", "adafactor", "lion_8bit", "lion_32bit")
 METHODS = ("full", "lora", "lora", "qlora", "qlora", "int8", "dora")
+#: Of recorded types: what decides about them is what most people do.
+TYPE_METHODS = ("full", "lora", "lora", "qlora", "qlora")
 #: Weights and how they are trained: dtype of from_pretrained, bf16, fp16.
 PRECISIONS = (("bfloat16", False, False), ("bfloat16", False, False), ("bfloat16", True, False), ("float32", False, False),
               ("float32", True, False), ("float32", False, True), ("float16", False, True))
@@ -22,11 +25,11 @@ CHECKPOINTING = (None, None, {"use_reentrant": True}, {"use_reentrant": False})
 class Draw:
     """One job. Every choice that is not drawn keeps its default, so that defaults are walked too."""
 
-    def __init__(self, seed: str, families: Iterable[str]) -> None:
+    def __init__(self, seed: str, families: dict[str, Family]) -> None:
         self.random = random.Random(seed)
         self.family_name = self.random.choice(sorted(families))
-        self.family: Family = FAMILIES[self.family_name]
-        self.method = self.random.choice(METHODS)
+        self.family = families[self.family_name]
+        self.method = self.random.choice(METHODS if self.family_name in FAMILIES else TYPE_METHODS)
         precisions = PRECISIONS if self.method != "full" else PRECISIONS[:-1]  # the scaler refuses fp16 gradients
         self.dtype, self.bf16, self.fp16 = self.random.choice(precisions)
 
@@ -52,6 +55,8 @@ class Draw:
 
     def load(self) -> dict[str, Any]:
         out: dict[str, Any] = {"dtype": self.dtype, "attn_implementation": self.one(self.family.kernels)}
+        if self.family_name in WHOLE:
+            out["text_part"] = False
         if out["attn_implementation"] == "sdpa" and self.chance(0.3):
             out["sdpa_kernel"] = self.one(("flash", "efficient", "math", "math"))
         if self.method == "qlora":
@@ -70,8 +75,10 @@ class Draw:
         choices: list[Any] = [list(family.attention), list(family.attention[:1]), "all-linear", "all-linear"]
         if family.mlp:
             choices += [[*family.attention, *family.mlp], [*family.attention, *family.mlp], list(family.mlp)]
-        if self.method == "lora":
+        if self.method == "lora" and family.head:
             choices += [[family.embedding, *family.attention], [family.head]]
+        if not family.head:  # names in the order of the alphabet
+            choices += [self.random.sample(family.attention, len(family.attention) // 2 or 1)]
         return self.one(choices)
 
     def peft(self) -> dict[str, Any]:
@@ -83,7 +90,7 @@ class Draw:
             out["use_dora"] = True
         if self.method == "lora" and self.chance(0.15):
             out["bias"] = self.one(("all", "lora_only"))
-        if self.method == "lora" and self.chance(0.15):
+        if self.method == "lora" and self.family.head and self.chance(0.15):
             out["modules_to_save"] = [self.one((self.family.embedding, self.family.head))]
         if self.chance(0.1):
             out["use_rslora"] = True
@@ -111,14 +118,16 @@ class Draw:
             out["peft"] = self.peft()
         plain = not self.fp16 and self.chance(0.2)
         out["training"] = training
-        out["batch"] = {"sequence_length": self.one(LENGTHS), "attention_mask": self.one(("ones", "ones", "absent", "left_padded",
-                                                                                         "right_padded"))}
-        out["loop"] = {"kind": "plain" if plain else "trainer"}
+        recorded = self.family_name not in FAMILIES  # as Trainer runs it with a tokenizer's mask and rows of several tokens
+        masks = ("ones", "ones", "left_padded", "right_padded") if recorded else ("ones", "ones", "absent", "left_padded", "right_padded")
+        length = self.one(LENGTHS[1:] if recorded else LENGTHS)
+        out["batch"] = {"sequence_length": min(length, longest(out["model"])), "attention_mask": self.one(masks)}
+        out["loop"] = {"kind": "plain" if plain and not recorded else "trainer"}
         out["card"] = self.one(("a100", "a100", "rtx4090", "h100", "t4" if not self.bf16 and self.dtype != "bfloat16" else "a100"))
         return out
 
 
-def draw(seed: int, number: int, stack: str, families: Iterable[str], configs: list[dict[str, Any]], kinds: Iterable[str] = ()) -> Job:
+def draw(seed: int, number: int, stack: str, families: dict[str, Family], configs: list[dict[str, Any]], kinds: Iterable[str] = ()) -> Job:
     """Job `number` of a walk, with `kinds` one rank of several processes; the same arguments give the same job."""
     walker = Draw(f"{seed}/{number}", families)
     name = f"walk-{seed}-{number:04d}-{walker.family_name}-{walker.method}"

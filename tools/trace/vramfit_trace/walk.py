@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .compare import LEVELS, compare
+from .families import Family
 from .forks import Forks
 from .job import WITHOUT_THREADS, JobError, complete
 from .prediction import UNSUPPORTED, PredictionError, timeline
@@ -102,12 +103,11 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True,
+def jobs_of(seed: int, count: int, stack: str, families: dict[str, Family], models: list[dict[str, Any]], threads: bool = True,
             kinds: list[str] | None = None, sft: bool = False,
             evaluation: str | None = None, preferences: str | None = None) -> list[dict[str, Any]]:
-    """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes,
+    """The walk's jobs; of families that `models` are of, these are drawn from, with `kinds` each is one of several processes,
     with `evaluation`, which names the argument that asks for it, each evaluates, with `preferences` each is one of that trainer of trl's."""
-    models = [json.loads(path.read_text()) for path in configs]
     environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
     jobs = [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
     if evaluation:
