@@ -50,13 +50,13 @@ std::span<const Renamed> renamed_in(const ModelSpec& model) {
     return {};
 }
 
-std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+std::string leaf_of(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 /// _resolve_string_target_modules of "all-linear": last parts of names, and all renamed modules.
 std::set<std::string> all_linear(const ModelSpec& model, std::span<const Renamed> renamed) {
     std::set<std::string> names;
     for (const NamedModule& module : modules_of(model))
-        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) names.insert(last_part(module.name));
+        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) names.insert(leaf_of(module.name));
     for (const Renamed& r : renamed) names.emplace(r.module);
     return names;
 }
@@ -70,7 +70,7 @@ std::set<std::string> matched(const ModelSpec& model, const std::string& pattern
         if (std::regex_match(key, wanted)) names.emplace(name);
     };
     for (const NamedModule& module : modules_of(model)) {
-        look_at(module.name, last_part(module.name));
+        look_at(module.name, leaf_of(module.name));
         for (const BareParameter& parameter : module.parameters) {
             look_at(fmt::format("{}.{}", module.name, parameter.name), parameter.name);
             for (const Renamed& r : renamed)

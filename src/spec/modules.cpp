@@ -218,6 +218,13 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
         if (matcher.targets(module)) targets.push_back(matcher.target_of(module));
     // tuners_utils.py _inject_parameters: behind all modules.
     for (const NamedModule& module : modules) {
+        if (module.parameters.empty() && matches_any(module.name + ".weight", converted.target_parameters))
+            throw Error(
+                ErrorKind::unsupported, "peft.target_modules",
+                fmt::format("peft adapts {}.weight as a parameter, as it does experts, which is not supported "
+                            "for a linear layer",
+                            module.name),
+                fmt::format("a list of target_modules without '{}'", module.name.substr(module.name.rfind('.') + 1)));
         for (const BareParameter& p : module.parameters)
             if (matches_any(fmt::format("{}.{}", module.name, p.name), converted.target_parameters))
                 targets.push_back(matcher.target_of(module, p.name));

@@ -49,6 +49,15 @@ Tensor clamped(const Tensor& t, const NodeType& type) {
 Tensor clamp_above(const Tensor& t) { return clamped(t, kClampAboveBackward); }
 Tensor clamp_both(const Tensor& t) { return clamped(t, kClampBothBackward); }
 
+// torch 2.11 tools/autograd/gen_variable_type.py: an in-place operator saves a clone of what it writes over.
+void clamp_both_in_place(const Tensor& t) {
+    if (!needs_grad(t)) return;
+    const Ref<Node> node = make_node(t.session(), kClampBothBackward);
+    add_edge(*node, t);
+    node->save(pointwise_result(t, t.dtype(), Op::clone));
+    set_history(t, node);
+}
+
 Tensor sigmoid(const Tensor& t) {
     Ref<Node> node;
     if (needs_grad(t)) {

@@ -61,6 +61,25 @@ Tensor FoldedParameter::value() const {
     return baddbmm(weight_, left_, right_, scaling_);
 }
 
+FoldedParameters::FoldedParameters(const BareModule& module) {
+    for (std::size_t i = module.parameters.size(); i-- > 0;)
+        if (module.lora[i]) folded_.push_back({module.parameters[i].name, FoldedParameter(module, i), {}});
+}
+
+FoldedParameters::~FoldedParameters() {
+    for (Folded& each : folded_) each.sum.reset();
+    while (!folded_.empty()) folded_.pop_back();
+}
+
+Tensor FoldedParameters::value(std::string_view name) {
+    for (Folded& each : folded_) {
+        if (each.name != name) continue;
+        if (!each.sum.defined()) each.sum = each.parameter.value();
+        return each.sum;
+    }
+    return {};
+}
+
 void adapt_parameter(Session& session, BareModule& module, const LoraTarget& target, Size rank, const LoraPlan& plan) {
     std::size_t index = 0;
     while (module.parameters[index].name != target.parameter) ++index;

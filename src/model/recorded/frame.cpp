@@ -32,6 +32,13 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
       bases_(program_.values),
       on_host_(program_.values, false) {
     std::iota(bases_.begin(), bases_.end(), network::Number{0});
+    if (here().bare) folded_ = std::make_unique<FoldedParameters>(*here().bare);
+}
+
+Tensor RecordedFrame::parameter(std::string_view path) const {
+    if (folded_)
+        if (Tensor sum = folded_->value(path); sum.defined()) return sum;
+    return pass_->model.parameter(pass_->network, module_, path);
 }
 
 std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
@@ -121,6 +128,10 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
     const Scoped<Module> module(session().recorder.module,
                                 call.flags.loss ? session().loss : session().recorder.module);
     const recorded::Arguments arguments(*this, call);
+    // transformers 5.17.0 integrations/moe.py grouped_mm_experts_forward: the first weight is read before tokens are
+    // masked, and their gradients come in this order.
+    if (folded_ && here().kind->leaf == network::Leaf::experts && call.function == "torch.Tensor.masked_fill_")
+        folded_->value(here().bare->parameters.front().name);
     if (run_it.one) {
         Tensor made = run_it.one(arguments);
         if (call.results.size() > 1) arguments.refuse("several results");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/autocast.hpp"
+#include "model/adapters/param_wrapper.hpp"
 #include "model/network/unit_hooks.hpp"
 #include "model/recorded/interpreter.hpp"
 
@@ -51,9 +52,7 @@ class RecordedFrame : public recorded::Scope {
     std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given);
 
     Tensor value(network::Number number) const override { return slots_[number]; }
-    Tensor parameter(std::string_view path) const override {
-        return pass_->model.parameter(pass_->network, module_, path);
-    }
+    Tensor parameter(std::string_view path) const override;
     Tensor base_of(network::Number number) const override;
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
     DType weights() const override { return pass_->run.plan.load.dtype; }
@@ -119,7 +118,8 @@ class RecordedFrame : public recorded::Scope {
     std::vector<DType> dtypes_;
     std::vector<network::Number> bases_;  ///< of a view: what it is a view of; else itself
     std::map<network::Number, std::pair<const network::Run*, std::size_t>> shared_;  ///< which unit's, and where
-    std::vector<bool> on_host_;  ///< values that were made on the host, of which no tensor is kept
+    std::unique_ptr<FoldedParameters> folded_;  ///< of the module, where they have adapters
+    std::vector<bool> on_host_;                 ///< values that were made on the host, of which no tensor is kept
 };
 
 }  // namespace vramfit::model

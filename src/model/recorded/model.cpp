@@ -101,10 +101,10 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
         for (std::size_t i = 0; i < module.bare->parameters.size(); ++i) {
             if (module.bare->parameters[i].name != name) continue;
             if (module.bare->lora[i])
-                throw Error(ErrorKind::unsupported, network::path_inside(module.path, name),
-                            "an adapter on a parameter that is no linear layer's was not compared with recorded "
-                            "networks yet",
-                            "leave it out of the adapter's targets");
+                throw Error(
+                    ErrorKind::unsupported, network::path_inside(module.path, name),
+                    "an adapter on a parameter that another module reads was not compared with recorded networks yet",
+                    "leave it out of the adapter's targets");
             found = module.bare->tensors[i];
         }
     if (found.defined()) read(found);

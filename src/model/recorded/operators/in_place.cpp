@@ -1,5 +1,6 @@
 // Functions of recorded programs that write into their first argument and give it back.
 #include "engine/ops/in_place.hpp"
+#include "engine/ops/clamp.hpp"
 #include "engine/ops/copy_slices.hpp"
 #include "engine/ops/index.hpp"
 
@@ -37,15 +38,18 @@ Tensor multiplied(const Arguments& a) {
 
 Tensor divided_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
-    if (!Arguments::is_tensor(a.at(1))) a.refuse("a number");
-    div_in_place(t, a.tensor(1));
+    if (Arguments::is_tensor(a.at(1)))
+        div_in_place(t, a.tensor(1));
+    else
+        mul_(t, a.scalar(a.at(1)));  // DivBackward0 saves the number and divides the gradient by it
     return t;
 }
 
-/// Of integers, which no gradient goes through.
 Tensor clamped_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
-    if (t.requires_grad()) a.refuse("a gradient");
+    if (!t.requires_grad()) return t;
+    if (t->is_view || !a.find(1, "min") || !a.find(2, "max")) a.refuse("a gradient of a view, or one end alone");
+    clamp_both_in_place(t);
     return t;
 }
 

@@ -75,10 +75,14 @@ Tensor histogram(const Arguments& a) {
     return histc(a.tensor(0), a.size(*bins));
 }
 
+/// transformers 5.17.0 integrations/moe.py _grouped_mm, recorded on a card that has torch's operator
+/// (_can_use_grouped_mm: from capability 8.0 on).
 Tensor grouped_product(const Arguments& a) {
     const Tensor offs = a.optional_tensor(2, "offs");
     if (!offs.defined()) a.refuse("no groups");
-    return grouped_mm(a.tensor(0), a.tensor(1), offs);
+    const Tensor input = a.tensor(0);
+    const bool on_card = input.session().device.capability.major >= 8;
+    return on_card ? grouped_mm(input, a.tensor(1), offs) : grouped_mm_fallback(input, a.tensor(1), offs);
 }
 
 /// Rows of a table.
