@@ -187,6 +187,12 @@ void read_reward(ObjectReader& training, PreferencePlan& plan) {
 
 void read_kto(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan) {
     read_reference(training, arguments, plan);
+    read_unpaired_loss(training, plan);
+}
+
+}  // namespace
+
+void read_unpaired_loss(ObjectReader& training, PreferencePlan& plan) {
     ObjectReader::set(plan.unpaired_loss, training.choice<UnpairedLoss>("loss_type", kUnpairedLossNames));
 }
 
@@ -197,8 +203,6 @@ void read_cpo(ObjectReader& training, PreferencePlan& plan) {
     if (of_policy && *of_policy != 0)
         training.problems().unsupported(training.path("alpha"), "AlphaPO (alpha) is not supported", "0");
 }
-
-}  // namespace
 
 void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
                   std::span<const std::string_view> ignored) {
@@ -215,7 +219,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
     if (plan.maker == TrainerMaker::ms_swift) {
         arguments.router_aux_loss_coef = 0;  // TrainArgumentsMixin
         if (!training.has("weight_decay")) arguments.weight_decay = kSwiftWeightDecay;
-        return read_ms_swift(training, plan);
+        return read_ms_swift(training, kind, plan);
     }
     if (generates_rows(kind)) {
         plan.disable_dropout = generates_pairs(kind);

@@ -37,8 +37,11 @@ void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
 void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
 
 /// The same of ms-swift's; loss_type by trl's names.
-void read_ms_swift(ObjectReader& training, PreferencePlan& plan);
+void read_ms_swift(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
+/// loss_type of DPO, KTO and CPO, the last with what else decides about its loss.
 void read_losses(ObjectReader& training, PreferencePlan& plan);
+void read_unpaired_loss(ObjectReader& training, PreferencePlan& plan);
+void read_cpo(ObjectReader& training, PreferencePlan& plan);
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 /// Of GRPO and RLOO what other trainers have not.
 void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);

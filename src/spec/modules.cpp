@@ -218,7 +218,7 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
         if (matcher.targets(module)) targets.push_back(matcher.target_of(module));
     // tuners_utils.py _inject_parameters: behind all modules.
     for (const NamedModule& module : modules) {
-        if (module.parameters.empty() && matches_any(module.name + ".weight", converted.target_parameters))
+        if (module.kind == ModuleKind::linear && matches_any(module.name + ".weight", converted.target_parameters))
             throw Error(
                 ErrorKind::unsupported, "peft.target_modules",
                 fmt::format("peft adapts {}.weight as a parameter, as it does experts, which is not supported "

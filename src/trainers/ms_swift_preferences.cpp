@@ -1,5 +1,10 @@
-// ms-swift 4.6 swift/arguments/rlhf_args.py RLHFArguments; rlhf_trainers/dpo_trainer.py.
+// ms-swift 4.6 swift/arguments/rlhf_args.py RLHFArguments; rlhf_trainers/dpo_trainer.py, kto_trainer.py,
+// orpo_trainer.py, cpo_trainer.py.
 #include "trainers/ms_swift_preferences.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -17,7 +22,7 @@ namespace {
 void judge_reference(Reader& reader, const TrainPlan& plan) {
     const auto reference = reader.text("ref_model");
     if (!reference) return;
-    if (plan.peft)
+    if (plan.peft || is_contrast(plan.loop.kind))
         return reader.invalid("ref_model",
                               "ms-swift stops: CPO/ORPO or LoRA training does not require a ref_model to be passed in",
                               "take it out");
@@ -25,20 +30,29 @@ void judge_reference(Reader& reader, const TrainPlan& plan) {
         reader.refuse("ref_model", "a reference that is another model is not predicted", "the model itself");
 }
 
+constexpr Named<LoopKind> kRlhfTypes[] = {{"dpo", LoopKind::dpo},
+                                          {"kto", LoopKind::kto},
+                                          {"orpo", LoopKind::orpo},
+                                          {"cpo", LoopKind::cpo},
+                                          {"simpo", LoopKind::cpo}};
+
 }  // namespace
 
 void read_swift_preferences(Reader& reader, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     const std::string type = reader.text_or("rlhf_type", "dpo");
-    if (type != "dpo")
+    const auto known =
+        std::find_if(std::begin(kRlhfTypes), std::end(kRlhfTypes), [&](const auto& row) { return row.name == type; });
+    if (known == std::end(kRlhfTypes))
         return reader.refuse("rlhf_type", fmt::format("ms-swift's training with {} is not predicted", type),
-                             "predicted: dpo");
-    plan.loop.kind = LoopKind::dpo;
+                             "predicted: dpo, kto, orpo, cpo, simpo");
+    plan.loop.kind = known->value;
     plan.preference.maker = TrainerMaker::ms_swift;
     plan.trl_makes_adapters = false;
-    plan.loop.input_require_grads = false;  // comes with the trainer
-    read_pair_losses(reader, "loss_type", plan.preference);
-    plan.preference.adds_sft = reader.real("rpo_alpha").has_value();
+    plan.loop.input_require_grads = false;                                     // comes with the trainer
+    if (type == "simpo") plan.preference.contrast_loss = ContrastLoss::simpo;  // _init_simpo
+    read_losses_of(reader, plan.loop.kind, plan.preference);
+    if (type == "dpo") plan.preference.adds_sft = reader.real("rpo_alpha").has_value();
     plan.training.router_aux_loss_coef = 0;  // TrainArgumentsMixin
     judge_reference(reader, plan);
     if (reader.boolean("packing").value_or(false)) reader.refuse("packing", "packed pairs are not predicted", "false");

@@ -78,8 +78,6 @@ const PreferenceTrainer* preference_trainer(std::string_view word_or_name) {
     return nullptr;
 }
 
-namespace {
-
 void read_losses_of(Reader& reader, LoopKind loop, PreferencePlan& plan) {
     if (loop == LoopKind::dpo) return read_pair_losses(reader, "loss_type", plan);
     if (loop == LoopKind::kto) {
@@ -91,8 +89,6 @@ void read_losses_of(Reader& reader, LoopKind loop, PreferencePlan& plan) {
         reader.invalid("loss_type", fmt::format("{} has no such argument", trainer_of(loop)), "take it out");
     }
 }
-
-}  // namespace
 
 void judge_task(Reader& reader, std::string_view key, std::string_view trained, const Draft& draft) {
     const std::string task = reader.text(key).value_or("");

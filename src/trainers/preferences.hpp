@@ -24,6 +24,9 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
 /// DPO's losses of each pair under this key, one or several.
 void read_pair_losses(Reader& reader, std::string_view key, PreferencePlan& plan);
 
+/// What decides about the loss of a trainer of pairs or unpaired rows.
+void read_losses_of(Reader& reader, LoopKind loop, PreferencePlan& plan);
+
 /// The task of the adapters: those of what classifies, reward models too, have to be told so. `trained`: what it is
 /// called.
 void judge_task(Reader& reader, std::string_view key, std::string_view trained, const Draft& draft);

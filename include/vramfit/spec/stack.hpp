@@ -175,7 +175,8 @@ struct Stack {
     bool experts_are_folded_in_one_step() const;  ///< adapters of parameters by baddbmm; before, their product is added
     bool dora_is_a_variant() const;               ///< which quantized layers leave the whole sum to
     bool saved_modules_are_copied_twice() const;
-    bool prepare_empties_cache() const;  ///< prepare_model_for_kbit_training
+    bool prepare_empties_cache() const;   ///< prepare_model_for_kbit_training
+    bool biases_are_called_bias() const;  ///< those that the option bias "all" trains; before, "bias" is in their name
 
     // bitsandbytes
     bool product_4bit_is_an_operator() const;   ///< bitsandbytes::gemm_4bit with a fused kernel

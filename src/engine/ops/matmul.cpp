@@ -213,13 +213,20 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     return should_fold(a, b) ? fold(a, b) : batched(a, b);
 }
 
+/// The same of a layer's weight, whose transposition wants a gradient under no_grad too (torch 2.11 and 2.15: seen in
+/// the profiler).
+Tensor weight_product(const Tensor& input, const Tensor& weight, const Tensor& matrix) {
+    if (input.dim() == 2) return mm(input, matrix);
+    return weight.requires_grad() || should_fold(input, matrix) ? fold(input, matrix) : batched(input, matrix);
+}
+
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b) {
     const Tensor bias = autocast_to_lower(b);
     const Tensor weight = autocast_to_lower(w);
     const Tensor input = autocast_to_lower(x);
     const Scoped<bool> off(x.session().autocast.enabled, false);
     const Tensor matrix = transpose2d(weight);
-    if (!bias.defined()) return matmul(input, matrix);
+    if (!bias.defined()) return weight_product(input, weight, matrix);
     if (input.dim() == 2) return addmm(bias, input, matrix);
     if (input.session().decide("linear flattens", input.is_contiguous())) {
         // Linear.cpp _flatten_nd_linear.
@@ -228,7 +235,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b) {
         const Tensor flat = reshape(input, {-1, input.size(-1)});
         return view(addmm(bias, flat, matrix), sizes);
     }
-    Tensor out = matmul(input, matrix);
+    Tensor out = weight_product(input, weight, matrix);
     add_(out, bias);
     return out;
 }

@@ -198,7 +198,7 @@ bool raises_adapters(const Run& run, const Network& network) {
 }
 
 /// _mark_only_adapters_as_trainable: LoraConfig.bias.
-void train_biases(Network& network, LoraBias which) {
+void train_biases(const Stack& stack, Network& network, LoraBias which) {
     if (which == LoraBias::none) return;
     for (Linear* l : linears(network))
         if (l->bias.defined() && (which == LoraBias::all || l->lora || l->other)) l->bias.set_requires_grad(true);
@@ -206,8 +206,11 @@ void train_biases(Network& network, LoraBias which) {
     for (Norm* n : norms(network))
         if (n->bias.defined()) n->bias.set_requires_grad(true);
     for (BareModule* module : bare_modules(network))
-        for (std::size_t i = 0; i < module->tensors.size(); ++i)
-            if (module->parameters[i].bias) module->tensors[i].set_requires_grad(true);
+        for (std::size_t i = 0; i < module->tensors.size(); ++i) {
+            const BareParameter& parameter = module->parameters[i];
+            if (parameter.bias && (parameter.name == "bias" || !stack.biases_are_called_bias()))
+                module->tensors[i].set_requires_grad(true);
+        }
 }
 
 }  // namespace
@@ -226,7 +229,7 @@ void add_adapters(const Run& run, Network& network) {
         add_prompt_encoder(run, network);
     else if (wraps_modules(kind))
         add_other_adapters(run, network, targets);
-    train_biases(network, plan.bias);
+    train_biases(run.stack, network, plan.bias);
     // peft 0.21 peft_model.py: PeftModelForTokenClassification names the head once the adapters are there.
     const bool saves_late = run.plan.load.labels_tokens;
     if (!saves_late) save_modules(run, network);

@@ -288,7 +288,10 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     if (cuts_cross_entropy(run) && batch.labels.defined())
         return {cut_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     Tensor kept = hidden;
-    if (run.stack.head_takes_a_slice()) {
+    if (batch.kept.defined()) {  // hidden_states[:, slice_indices, :] of one row
+        const Tensor row = view(hidden, {hidden.size(1), hidden.size(2)});
+        kept = view(index_by_mask(row, batch.kept, *batch.logits_to_keep), {1, *batch.logits_to_keep, hidden.size(2)});
+    } else if (run.stack.head_takes_a_slice()) {
         const Size first = batch.logits_to_keep ? hidden.size(1) - *batch.logits_to_keep : Size(0);
         kept = batch.logits_to_keep ? slice(whole(hidden, 0), 1, first, hidden.size(1)) : whole(whole(hidden, 0), 1);
         kept = whole(kept, 2);

@@ -281,8 +281,7 @@ Batch next_batch(const Run& run) {
 }
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
-    if (is_preference(run.plan.loop.kind) && !distills(run.plan) && !rewards_steps(run.plan) && !by_ms_swift(run.plan))
-        return {};  // their batches have no labels
+    if (is_preference(run.plan.loop.kind) && !has_labels(run.plan)) return {};
     if (run.unsloth) return count_packed(run, batches);
     if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
     if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};

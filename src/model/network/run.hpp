@@ -88,6 +88,7 @@ struct Batch {
     std::vector<RowsAlike> rows_alike = {};   ///< of those rows
     Size scored = 0;                          ///< of Unsloth's batches: tokens that the one before them predicts
     std::optional<Size> logits_to_keep = {};  ///< the head is asked for so many of the last tokens only
+    Tensor kept = {};                         ///< bool [S]: of one row, which tokens these are; undefined: the last
     Tensor completion_mask = {};              ///< of preferences: [2 B, S] int64
     Tensor kl_input_ids = {};                 ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};

@@ -131,12 +131,16 @@ struct ContrastScores {
 };
 
 ContrastScores contrast_scores(const Run& run, const Network& network, const Batch& inputs, const Place& place) {
-    const PutTogether rows = put_together(run, inputs);
+    const bool by_swift = by_ms_swift(run.plan);
+    PutTogether rows =
+        by_swift ? PutTogether{inputs.input_ids, inputs.attention_mask, inputs.labels} : put_together(run, inputs);
     Batch batch;
     batch.input_ids = rows.input_ids;
     batch.attention_mask = rows.attention_mask;
     const Output outputs = prepared_forward(run, network, batch, {}, place);
     begin_loss(run, place);
+    // ms-swift 4.6 rlhf_trainers/rlhf_mixin.py concatenated_forward: "Pass-through labels".
+    if (by_swift) rows.input_ids = rows.labels;
     ContrastScores out;
     out.logits = outputs.logits;
     out.aux_loss = outputs.aux_loss;

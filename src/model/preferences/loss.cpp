@@ -7,6 +7,7 @@
 #include "model/preferences/llama_factory/kto.hpp"
 #include "model/preferences/llama_factory/pairs.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
+#include "model/preferences/ms_swift/kto.hpp"
 #include "model/preferences/ms_swift/pairs.hpp"
 #include "model/preferences/reward.hpp"
 
@@ -23,12 +24,23 @@ Tensor factory_loss(const Run& run, Network& network, const Reference& reference
     }
 }
 
+/// Whose ORPO and CPO are trl's, of rows that come put together.
+Tensor swift_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
+                  const Place& place) {
+    switch (run.plan.loop.kind) {
+        case LoopKind::kto: return swift_kto_loss(run, network, reference, batch, place);
+        case LoopKind::orpo:
+        case LoopKind::cpo: return contrast_loss(run, network, batch, place);
+        default: return swift_pair_loss(run, network, reference, batch, place);
+    }
+}
+
 }  // namespace
 
 Tensor preference_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
                        const Place& place, const ForwardWrapper& wrapper) {
     if (by_llama_factory(run.plan)) return factory_loss(run, network, reference, batch, place);
-    if (by_ms_swift(run.plan)) return swift_pair_loss(run, network, reference, batch, place);
+    if (by_ms_swift(run.plan)) return swift_loss(run, network, reference, batch, place);
     switch (run.plan.loop.kind) {
         case LoopKind::reward: return reward_loss(run, network, batch, place);
         case LoopKind::orpo:

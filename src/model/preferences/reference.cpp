@@ -88,7 +88,7 @@ Reference make_reference(const Run& run, Network& policy) {
 TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     TrainPlan plan = run.plan;
     plan.load.attention = reference.plan->load.attention;
-    if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks() && !by_llama_factory(run.plan))
+    if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks() && !by_own_trainer(run.plan))
         plan.training.use_cache = run.spec.use_cache;
     // _enable_gradient_checkpointing writes it before the copy is made.
     if (generates_pairs(run.plan.loop.kind))

@@ -215,9 +215,10 @@ void refuse_by_ms_swift(const Run& run, const Refuse& refuse) {
     if (!run.stack.ms_swift_preferences_are_known())
         refuse("trl.trainer", fmt::format("ms-swift's trainers with trl {} are not supported", text_of(run.stack.trl)),
                "the stack swift-4.6, with trl 0.29");
-    if (plan.loop.kind != LoopKind::dpo)
-        refuse("loop.kind", fmt::format("ms-swift's {} is not supported", trainer_of(plan.loop.kind)),
-               "--loop dpo; trl's own with another stack");
+    const LoopKind kind = plan.loop.kind;
+    if (kind != LoopKind::dpo && kind != LoopKind::kto && !is_contrast(kind))
+        refuse("loop.kind", fmt::format("ms-swift's {} is not supported", trainer_of(kind)),
+               "--loop dpo, kto, orpo or cpo; trl's own with another stack");
     if (plan.distributed)
         refuse("distributed", "ms-swift's preference training on several GPUs is not supported", "one GPU");
     if (uses_liger(run))

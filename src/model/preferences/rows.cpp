@@ -109,6 +109,10 @@ Size chosen_tokens(const Run& run) {
            sum_over_pairs(run, pairs.chosen_shorter);
 }
 
+bool has_labels(const TrainPlan& plan) {
+    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) || (by_ms_swift(plan) && plan.loop.kind != LoopKind::kto);
+}
+
 Batch fetch_preferences(const Run& run, bool references) {
     const LoopKind kind = run.plan.loop.kind;
     if (by_own_trainer(run.plan)) return fetch_labelled(run);

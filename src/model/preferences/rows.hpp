@@ -24,6 +24,9 @@ Size chosen_tokens(const Run& run);
 /// A copy of a tensor of the batch on the device.
 Tensor moved(const Run& run, const engine::Dims& sizes, DType dtype);
 
+/// Whether a batch has the key "labels"; of ms-swift's KTO they are "completion_labels".
+bool has_labels(const TrainPlan& plan);
+
 /// A micro batch on the device, as trl's collator makes it. With `references` it brings their log-probabilities.
 Batch fetch_preferences(const Run& run, bool references);
 

@@ -41,4 +41,7 @@ bool Stack::prepare_empties_cache() const { return peft >= Version{0, 20, 0}; }
 // tuners/lora/layer.py ParamWrapper: torch.baddbmm of the factors in 0.21.2; in 0.20 the experts' einsum and a sum.
 bool Stack::experts_are_folded_in_one_step() const { return peft >= Version{0, 21, 0}; }
 
+// tuners/tuners_utils.py _mark_only_adapters_as_trainable.
+bool Stack::biases_are_called_bias() const { return peft >= Version{0, 21, 0}; }
+
 }  // namespace vramfit

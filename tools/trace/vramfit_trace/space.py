@@ -82,7 +82,7 @@ class Draw:
         return self.one(choices)
 
     def peft(self) -> dict[str, Any]:
-        rank = self.one((1, 4, 8, 16, 64))
+        rank = self.one((1, 4, 8, 16, 64) if self.family_name in FAMILIES else (1, 4, 8, 16))
         out: dict[str, Any] = {"r": rank, "lora_alpha": 2 * rank, "target_modules": self.targets()}
         if self.chance(0.4):
             out["lora_dropout"] = self.one((0.05, 0.1))

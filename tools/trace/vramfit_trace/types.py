@@ -1,6 +1,7 @@
 """The recorded types that a random walk draws from: what each has in models/types, and the configurations of its proofs."""
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,15 @@ def configs(file: Path = PROOFS) -> list[dict[str, Any]]:
     return [row for row in rows if row.get("text_config", row).get("vocab_size", 1000) > 100]
 
 
+@functools.cache
+def defaults(model_type: str) -> dict[str, Any]:
+    """What a recorded type has where its configuration does not say it."""
+    path = TYPES / f"{model_type}.json"
+    return {row["key"]: row["default"] for row in json.loads(path.read_text())["keys"] if "default" in row} if path.exists() else {}
+
+
 def longest(model: dict[str, Any]) -> int:
-    """The most tokens of a row."""
-    return min((model[key] for key in POSITIONS if isinstance(model.get(key), int)), default=1 << 30)
+    """The most tokens of a row; places may be counted from behind that of padding."""
+    said = {**defaults(model["model_type"]), **model}
+    places = min((said[key] for key in POSITIONS if isinstance(said.get(key), int)), default=1 << 30)
+    return places - (said.get("pad_token_id") or 1) - 1 if defaults(model["model_type"]) else places

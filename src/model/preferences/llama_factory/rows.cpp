@@ -1,6 +1,7 @@
 // LLaMA-Factory 0.9.5 data/collator.py PairwiseDataCollatorWithPadding, KTODataCollatorWithPadding.
 #include "model/preferences/llama_factory/rows.hpp"
 
+#include "model/preferences/kto_terms.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/preferences/unpaired.hpp"
 
@@ -14,9 +15,10 @@ Batch fetch_labelled(const Run& run) {
     for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.labels}) *t = moved(run, rows, DType::int64);
     if (run.plan.loop.kind != LoopKind::kto) return batch;
     const Dims kl_rows{run.sizes.batch, sizes_of_kl_rows(run).length};
-    for (Tensor* t : {&batch.kl_input_ids, &batch.kl_attention_mask, &batch.kl_labels})
-        *t = moved(run, kl_rows, DType::int64);
-    batch.desirable = moved(run, {run.sizes.batch}, DType::boolean);
+    if (has_kl(run) || by_llama_factory(run.plan))
+        for (Tensor* t : {&batch.kl_input_ids, &batch.kl_attention_mask, &batch.kl_labels})
+            *t = moved(run, kl_rows, DType::int64);
+    if (by_llama_factory(run.plan)) batch.desirable = moved(run, {run.sizes.batch}, DType::boolean);
     return batch;
 }
 

@@ -1,5 +1,5 @@
-// ms-swift 4.6 rlhf_trainers/dpo_trainer.py DPOTrainer.concatenated_forward; rlhf_mixin.py get_per_token_logps;
-// trainers/mixin.py prepare_logits_to_keep.
+// ms-swift 4.6 rlhf_trainers/dpo_trainer.py DPOTrainer.concatenated_forward, kto_trainer.py KTOTrainer.forward;
+// rlhf_mixin.py get_per_token_logps; trainers/mixin.py prepare_logits_to_keep.
 #include "model/preferences/ms_swift/scores.hpp"
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "engine/ops/view.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/preferences/metrics.hpp"
+#include "model/preferences/reference.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/preferences/whole_logits.hpp"
 
@@ -49,19 +50,58 @@ Tensor rolled(const Tensor& labels) {
     return empty(labels.session(), labels.sizes(), labels.dtype(), Op::roll);
 }
 
-/// What get_per_token_logps gives, [2 B, K] each.
-struct PerToken {
-    Tensor log_probs, mean_logits, mask;
+/// What the network is given, and the labels of the tokens whose logits are kept.
+struct KeptRows {
+    Batch given;
+    Tensor labels;
 };
 
-PerToken per_token(const Tensor& logits, const Tensor& given) {
+/// torch.nn.functional.pad by one place.
+Tensor padded_by_one(const Tensor& t) {
+    Dims sizes = t.sizes();
+    sizes[sizes.size() - 1] = t.size(-1) + 1;
+    return empty(t.session(), sizes, t.dtype(), Op::constant_pad_nd);
+}
+
+/// Of one row the tokens that are scored, and the one before them.
+void keep_scored(const Run& run, const Tensor& labels, KeptRows& out) {
+    const Size scored = scored_tokens(run), length = run.sizes.length;
+    const Tensor mask = view(compare(Op::ne, labels), {length});
+    out.labels = view(index_by_mask(view(labels, {length}), mask, scored), {1, scored});
+    out.labels = padded_by_one(out.labels);
+    out.given.kept = padded_by_one(slice(mask, 0, 1, length));
+    out.given.logits_to_keep = scored + 1;
+}
+
+KeptRows kept_rows(const Run& run, const Batch& rows) {
+    KeptRows out;
+    out.given.input_ids = rows.input_ids;
+    out.given.attention_mask = rows.attention_mask;
+    if (run.session.decide("there is one row", run.sizes.batch == 1)) {
+        keep_scored(run, rows.labels, out);
+        return out;
+    }
+    read_first_label(rows.labels);
+    out.given.logits_to_keep = kept_tokens(run);
+    out.labels = slice(rows.labels, 1, run.sizes.length - *out.given.logits_to_keep, run.sizes.length);
+    return out;
+}
+
+/// What get_per_token_logps gives, [R, K] each; over the vocabulary it takes means or sums.
+struct PerToken {
+    Tensor log_probs, logits, mask;
+};
+
+enum class OverWords : std::uint8_t { mean, sum };
+
+PerToken per_token(const Tensor& logits, const Tensor& given, OverWords reduction) {
     PerToken out;
     out.mask = compare(Op::ne, given);
     const Tensor labels = clone(given);
     (void)compare(Op::bitwise_not, out.mask);  // labels[~loss_mask] = 0 fills in place
-    const Tensor means = mean_last(logits);
+    const Tensor reduced = reduction == OverWords::mean ? mean_last(logits) : sum_over(logits, 2, true);
     out.log_probs = completion_log_probs(logits, labels, out.mask, Op::bitwise_not);
-    out.mean_logits = fill_squeezed(means, compare(Op::bitwise_not, out.mask));
+    out.logits = fill_squeezed(reduced, compare(Op::bitwise_not, out.mask));
     return out;
 }
 
@@ -69,16 +109,11 @@ PerToken per_token(const Tensor& logits, const Tensor& given) {
 
 SwiftScores swift_scores(const Run& run, const Network& network, const Batch& rows, const Place& place,
                          bool is_reference) {
-    Batch given;
-    given.input_ids = rows.input_ids;
-    given.attention_mask = rows.attention_mask;
-    read_first_label(rows.labels);
-    given.logits_to_keep = kept_tokens(run);
-    Tensor labels = slice(rows.labels, 1, run.sizes.length - *given.logits_to_keep, run.sizes.length);
-    const Output output = prepared_forward(run, network, given, {}, place);
+    const KeptRows kept = kept_rows(run, rows);
+    const Output output = prepared_forward(run, network, kept.given, {}, place);
     if (!run.session.recorder.holds_phase) begin_loss(run, place);
-    labels = rolled(labels);
-    const PerToken tokens = per_token(output.logits, labels);
+    const Tensor labels = rolled(kept.labels);
+    const PerToken tokens = per_token(output.logits, labels, OverWords::mean);
     const auto first_half = [&](const Tensor& t) { return slice(t, 0, 0, pairs_of(run)); };
     const auto second_half = [&](const Tensor& t) { return slice(t, 0, pairs_of(run), run.sizes.batch); };
     const auto mean_of = [&](const Tensor& values, const Tensor& mask, const Size& count) {
@@ -92,10 +127,27 @@ SwiftScores swift_scores(const Run& run, const Network& network, const Batch& ro
     const Tensor log_probs = sum_over(tokens.log_probs, 1, false);
     out.chosen = first_half(log_probs);
     out.rejected = second_half(log_probs);
-    out.chosen_logits = mean_of(first_half(tokens.mean_logits), first_mask, chosen);
-    out.rejected_logits = mean_of(second_half(tokens.mean_logits), second_mask, rejected);
+    out.chosen_logits = mean_of(first_half(tokens.logits), first_mask, chosen);
+    out.rejected_logits = mean_of(second_half(tokens.logits), second_mask, rejected);
     out.chosen_tokens = first_half(counts);
     out.rejected_tokens = second_half(counts);
+    return out;
+}
+
+SwiftSums swift_sums(const Run& run, const Network& network, const Batch& rows, const Place& place,
+                     const std::optional<Phase>& forward) {
+    KeptRows kept = kept_rows(run, rows);
+    SwiftSums out;
+    {
+        std::optional<WithinPhase> phase;
+        if (forward) phase.emplace(run.session, *forward);
+        out.output = prepared_forward(run, network, kept.given, {}, place);
+    }
+    if (!run.session.recorder.holds_phase) begin_loss(run, place);
+    const Tensor labels = rolled(kept.labels);
+    const PerToken tokens = per_token(out.output.logits, labels, OverWords::sum);
+    out.log_probs = sum_over(tokens.log_probs, 1, false);
+    out.logits = sum_over(tokens.logits, 1, false);
     return out;
 }
 

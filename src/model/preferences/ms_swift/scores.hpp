@@ -2,6 +2,8 @@
 #pragma once
 
 #include "model/network/network.hpp"
+#include <optional>
+
 #include "model/network/run.hpp"
 
 namespace vramfit::model {
@@ -14,7 +16,17 @@ struct SwiftScores {
     Tensor likelihood;                      ///< nll_loss; of the reference undefined
 };
 
+/// What KTOTrainer.forward has of each row: sums over its tokens -- [B].
+struct SwiftSums {
+    Tensor log_probs, logits;
+    Output output;  ///< the network's, held as long
+};
+
 SwiftScores swift_scores(const Run& run, const Network& network, const Batch& rows, const Place& place,
                          bool is_reference);
+
+/// KTOTrainer._get_model_kwargs, the network's forward, a phase of its own if that is given, and get_batch_logps.
+SwiftSums swift_sums(const Run& run, const Network& network, const Batch& rows, const Place& place,
+                     const std::optional<Phase>& forward = {});
 
 }  // namespace vramfit::model

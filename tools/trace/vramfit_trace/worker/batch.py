@@ -174,7 +174,7 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
         if llama_factory.is_asked(job):
             arguments = llama_factory.arguments_of(arguments)
         elif ms_swift.is_asked(job):
-            cls, arguments = ms_swift.arguments_class(), ms_swift.arguments_of(job, arguments)
+            cls, arguments = ms_swift.arguments_class(job), ms_swift.arguments_of(job, arguments)
         else:
             cls = of_trl(job["loop"]["kind"], "Config")
     checked(cls, arguments, "training")

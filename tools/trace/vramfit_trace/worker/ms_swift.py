@@ -1,4 +1,4 @@
-"""ms-swift's own trainer of DPO, with its template's collator, loader of batches and reference model."""
+"""ms-swift's own trainers of preferences, with its template's collator, loader of batches and reference model."""
 from __future__ import annotations
 
 import types
@@ -21,15 +21,25 @@ def is_asked(job: Job) -> bool:
     return bool(job["trl"].get("trainer") == "ms-swift")
 
 
-def arguments_class() -> Any:
-    from swift.rlhf_trainers.arguments import DPOConfig
+def named(job: Job, what: str) -> Any:
+    """A class of ms-swift for the job's kind."""
+    import importlib
 
-    return DPOConfig
+    kind = job["loop"]["kind"]
+    name = {"reward": "Reward"}.get(kind, kind.upper())
+    module = "arguments" if what == "Config" else f"{kind}_trainer"
+    return getattr(importlib.import_module(f"swift.rlhf_trainers.{module}"), f"{name}{what}")
+
+
+def arguments_class(job: Job) -> Any:
+    return named(job, "Config")
 
 
 def arguments_of(job: Job, training: dict[str, Any]) -> dict[str, Any]:
     """swift/trainers/trainer_factory.py get_training_args: from what the command line has."""
-    own = {"beta": 0.1, "loss_type": "sigmoid"}  # arguments/rlhf_args.py _set_default
+    kind = job["loop"]["kind"]
+    loss = {"dpo": "sigmoid", "cpo": "sigmoid", "kto": "kto"}.get(kind)
+    own = {"beta": 0.1, **({"loss_type": loss} if loss else {})}  # arguments/rlhf_args.py _set_default
     return {**own, **SET, "tuner_type": "full" if job["peft"] is None else "lora", **training}
 
 
@@ -41,7 +51,7 @@ def described(model: torch.nn.Module) -> types.SimpleNamespace:
     return types.SimpleNamespace(model_meta=model.model_meta, model_info=model.model_info)
 
 
-def template(model: torch.nn.Module, tokenizer: Any) -> Any:
+def template(job: Job, model: torch.nn.Module, tokenizer: Any) -> Any:
     """pipelines/train/rlhf.py _prepare_template, of a template without words."""
     from swift.template.base import Template
     from swift.template.template_meta import TemplateMeta
@@ -49,13 +59,16 @@ def template(model: torch.nn.Module, tokenizer: Any) -> Any:
     about = described(model)
     tokenizer.model_meta, tokenizer.model_info = about.model_meta, about.model_info
     out = Template(tokenizer, TemplateMeta("plain", prefix=[], prompt=["{{QUERY}}"], chat_sep=None), remove_unused_columns=True)
-    out.set_mode("rlhf")
+    out.set_mode("kto" if job["loop"]["kind"] == "kto" else "rlhf")
     return out
 
 
 def row_of(job: Job, row: int) -> dict[str, Any]:
-    """template/base.py _rlhf_encode: both completions with their labels."""
+    """template/base.py _rlhf_encode: both completions with their labels; _kto_encode, whose other one is that of the row before."""
     full = llama_factory.row_of(job, row)
+    if job["loop"]["kind"] == "kto":
+        out = {f"chosen_{key}": full[key] for key in ("input_ids", "labels")} | {"label": full["kto_tags"]}
+        return out if job["training"].get("loss_type") == "apo_zero_unpaired" else out | {f"rejected_{key}": full[f"kl_{key}"] for key in ("input_ids", "labels")}
     return {key: value for key, value in full.items() if value is not None and not key.endswith("attention_mask")}
 
 
@@ -79,23 +92,21 @@ references: list[torch.nn.Module] = []
 
 def load_reference(job: Job, load: Callable[[], torch.nn.Module], recorder: Recorder) -> None:
     """pipelines/train/rlhf.py _prepare_single_model: of full fine-tuning, before the policy, and as it."""
-    if job["peft"] is None:
+    if job["peft"] is None and job["loop"]["kind"] in ("dpo", "kto"):
         recorder.window("load_reference")
         references.append(load().requires_grad_(False).eval())
 
 
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, tokenizer: Any, rows: int) -> Any:
     """pipelines/train/sft.py SwiftSft.run."""
-    from swift.rlhf_trainers.dpo_trainer import DPOTrainer
-
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
-    own_template = template(inner, tokenizer)
+    own_template = template(job, inner, tokenizer)
     own: dict[str, Any] = {}
     if references:
         own["ref_model"] = references.pop()
         described(own["ref_model"])
         own["ref_model"].config.use_cache = False
-    trainer = DPOTrainer(model=model, args=arguments, template=own_template, train_dataset=[row_of(job, row) for row in range(rows)], **own)
+    trainer = named(job, "Trainer")(model=model, args=arguments, template=own_template, train_dataset=[row_of(job, row) for row in range(rows)], **own)
     trainer.add_callback(progress)
     mark_loader(lambda: progress.stages, job["loop"]["steps"])
     return trainer
