@@ -245,12 +245,13 @@ void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
     const char* const hint = sft ? "0 switches it off" : "leave it out: transformers does not add it by default";
     const auto refuse = [&](std::string what) { problems.push_back({where, std::move(what), hint}); };
     // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: a ValueError.
-    if (sft && !run.spec.mixture && run.plan.training.router_aux_loss_coef.value_or(0) != 0)
+    if (sft && !run.spec.mixture && !run.spec.recording && run.plan.training.router_aux_loss_coef.value_or(0) != 0)
         refuse("trl stops: the model is not a mixture of experts, so there is no loss that balances them");
     if (!balances_experts(run)) return;
     bool any = false;
     for (std::int64_t layer = 0; layer < run.spec.num_hidden_layers; ++layer) any |= has_experts(run.spec, layer);
-    if (!any) refuse("transformers stops: no layer has experts whose router could be balanced (IndexError)");
+    if (!any && !run.spec.recording)
+        refuse("transformers stops: no layer has experts whose router could be balanced (IndexError)");
     if (is_pipeline(run.plan) || ring_of(run.plan))
         refuse(fmt::format("the loss that balances experts is not supported with {}",
                            ring_of(run.plan) ? "context parallelism" : name_of(run.plan.distributed->method).title));

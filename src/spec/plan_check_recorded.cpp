@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/balancing.hpp"
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
 #include "spec/plan_check_parts.hpp"
@@ -57,9 +58,18 @@ void check_balancing(const network::Document& recording, const TrainPlan& plan, 
         return;
     }
     if (!recording.returns_router_logits) return;
-    if (!stack.sft_balances_experts() || asked.value_or(recording.router_aux_loss_coef.value_or(1)) != 0)
-        refuse("loop.kind", "trl's SFTTrainer with the loss that balances experts",
-               "training.router_aux_loss_coef 0 switches it off (trl 1.1 or later)");
+    if (!stack.sft_balances_experts())
+        return refuse("loop.kind", "SFTTrainer of a mixture of experts before trl 1.1", "trl 1.1 or later");
+    if (!network::sft_asks_routers(recording, asked)) return;
+    constexpr const char* kOff = "training.router_aux_loss_coef 0 switches the loss that balances experts off";
+    if (!network::names_its_experts(recording))
+        problems.unsupported(
+            "loop.kind",
+            fmt::format("trl's SFTTrainer stops: the configuration of {} has no attribute 'num_experts'",
+                        recording.model_type),
+            kOff);
+    else if (!network::has_routers(recording))
+        refuse("loop.kind", "the loss that balances experts of this mixture", kOff);
 }
 
 /// What DeepSpeed takes for a mixture of experts.

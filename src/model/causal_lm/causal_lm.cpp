@@ -274,12 +274,13 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     if (classifies_rows(run)) return classified(run, network, batch, place);
     const Family& family = family_of(run.spec.model_type);
-    std::vector<Tensor> router_logits, hidden_states;
+    RouterOutputs routers;
+    std::vector<Tensor> hidden_states;
     const bool keeps_states = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::reward;
     Tensor hidden;
     {
         const Scoped keeps(run.hidden_states, keeps_states ? &hidden_states : nullptr);
-        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
+        const Scoped collects(run.routers, balances_experts(run) ? &routers : nullptr);
         hidden = last_hidden_state(run, network, batch, cache, place);
         if (keeps_states) hidden_states.push_back(hidden);
     }
@@ -314,15 +315,15 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     else if (batch.labels.defined())
         loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
     Tensor aux_loss;
-    if (!router_logits.empty()) {
-        aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
+    if (!routers.logits.empty()) {
+        aux_loss = balancing_loss(run, routers, batch.attention_mask);
         if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
     }
     return {loss,
             logits,
             keeps_cache(run, network) ? cache : nullptr,
             aux_loss,
-            std::move(router_logits),
+            std::move(routers.logits),
             std::move(hidden_states)};
 }
 

@@ -25,9 +25,9 @@ Tensor scattered(const Tensor& mask, const Tensor& source) {
 FusedOutput scores_of_forward(const Run& run, const Network& network, const Batch& batch, const Size& labelled,
                               const ScoreParts& parts, const Place& place) {
     FusedOutput out;
-    std::vector<Tensor> router_logits;
+    RouterOutputs routers;
     const Tensor last = [&] {
-        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
+        const Scoped collects(run.routers, balances_experts(run) ? &routers : nullptr);
         return last_hidden_state(run, network, batch, {}, place);
     }();
     const bool is_shifted = batch.shift_labels.defined();  // as Trainer does for context parallelism
@@ -59,8 +59,8 @@ FusedOutput scores_of_forward(const Run& run, const Network& network, const Batc
         const Tensor number = clamp(sum_all(out.label_mask));
         out.loss = div(minus, number);
     }
-    if (!router_logits.empty()) {
-        out.aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
+    if (!routers.logits.empty()) {
+        out.aux_loss = balancing_loss(run, routers, batch.attention_mask);
         out.loss = add(out.loss, mul(out.aux_loss, 1.0));
     }
     return out;

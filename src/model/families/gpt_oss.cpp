@@ -112,7 +112,7 @@ Routed routed_tokens(const Run& run, const DecoderLayer& layer, const Tensor& hi
     const FoldedParameter weight(layer.router, 0);
     const Tensor folded = weight.value();
     const Tensor logits = functional_linear(hidden, folded, layer.router[1]);
-    if (run.router_logits) run.router_logits->push_back(logits);
+    if (run.routers) run.routers->add(logits, run.spec.mixture->num_experts_per_tok);
     const auto [values, experts] = topk(logits, run.spec.mixture->num_experts_per_tok);
     return {logits, softmax_in_own_dtype(values), experts};
 }

@@ -56,7 +56,7 @@ Routed route(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const FoldedParameter weight(layer.router, 0);
     const Tensor folded = weight.value();
     const Tensor logits = functional_linear(hidden, folded, {});
-    if (run.router_logits) run.router_logits->push_back(logits);
+    if (run.routers) run.routers->add(logits, mixture.num_experts_per_tok);
     const Tensor probabilities = mixtral ? softmax(to(logits, DType::float32), false) : softmax(logits, true);
     auto [weights, experts] = topk(probabilities, mixture.num_experts_per_tok);
     if (mixture.norm_topk_prob) div_in_place(weights, sum_over(weights, -1, true));

@@ -10,6 +10,7 @@
 #include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "spec/network/balancing.hpp"
 
 namespace vramfit::model {
 
@@ -67,6 +68,9 @@ void count_masked(const Tensor& routing, const Tensor& experts, Size count, cons
 }  // namespace
 
 bool balances_experts(const Run& run) {
+    if (run.spec.recording)
+        return run.plan.loop.kind == LoopKind::sft && run.stack.sft_balances_experts() &&
+               network::sft_asks_routers(*run.spec.recording, run.plan.training.router_aux_loss_coef);
     if (!run.spec.mixture) return false;
     const MixtureSpec& mixture = *run.spec.mixture;
     // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: the model's own switch does not count.
@@ -76,17 +80,17 @@ bool balances_experts(const Run& run) {
     return mixture.output_router_logits;
 }
 
-Tensor balancing_loss(const Run& run, const std::vector<Tensor>& router_logits, const Tensor& attention_mask) {
+Tensor balancing_loss(const Run& run, const RouterOutputs& routers, const Tensor& attention_mask) {
     Session& session = run.session;
-    const Size count = run.spec.mixture->num_experts;
+    const Size count = routers.logits.front().size(-1);
     Counts sums{zeros(session, {count}, DType::float32), zeros(session, {count}, DType::float32), {}};
     Tensor mask;
     if (attention_mask.defined()) mask = to(view(attention_mask, {-1}), DType::float32);
     Tensor routing;
     Picked selected;
-    for (const Tensor& logits : router_logits) {
+    for (const Tensor& logits : routers.logits) {
         routing = softmax(logits, false);
-        selected = topk(routing, run.spec.mixture->num_experts_per_tok);
+        selected = topk(routing, routers.experts_per_token);
         mask.defined() ? count_masked(routing, selected.indices, count, mask, sums)
                        : count_all(routing, selected.indices, count, sums);
     }
@@ -97,7 +101,7 @@ Tensor balancing_loss(const Run& run, const std::vector<Tensor>& router_logits, 
         const Tensor product = mul(tokens, unsqueeze(probabilities, 0));
         return sum_all(product);
     }();
-    return mul(whole, static_cast<double>(run.spec.mixture->num_experts));
+    return mul(whole, 1.0);
 }
 
 }  // namespace vramfit::model

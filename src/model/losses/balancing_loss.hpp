@@ -11,8 +11,8 @@ namespace vramfit::model {
 /// or what trl's SFTTrainer makes of it.
 bool balances_experts(const Run& run);
 
-/// transformers 5.17 models/mixtral/modeling_mixtral.py load_balancing_loss_func. `router_logits`: one [B * S, E] for
-/// each layer with experts, at least one; `attention_mask` may be undefined. The result has no dimensions, float32.
-Tensor balancing_loss(const Run& run, const std::vector<Tensor>& router_logits, const Tensor& attention_mask);
+/// transformers 5.17 models/mixtral/modeling_mixtral.py load_balancing_loss_func, of one layer at least;
+/// `attention_mask` may be undefined. The result has no dimensions, float32.
+Tensor balancing_loss(const Run& run, const RouterOutputs& routers, const Tensor& attention_mask);
 
 }  // namespace vramfit::model

@@ -106,6 +106,10 @@ class Collector {
         add(place, "lora_magnitude_vector.default.weight", e.lora->magnitude);
         mark_adapted(first);
     }
+    /// A weight that stands in an nn.Embedding as well.
+    void name_embedding(const Tensor& weight) {
+        for (NamedParameter& p : out_) p.embedding |= p.tensor == &weight;
+    }
     /// Not to be listed again.
     void share(const Tensor& t) {
         if (t.defined()) shared_.push_back(t);
@@ -313,7 +317,9 @@ std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = tr
                                   },
                                   [&](Linear& linear) {
                                       c.add(linear);
-                                      if (&linear == &n.head) share(linear);
+                                      if (&linear != &n.head) return;
+                                      if (n.tied) c.name_embedding(linear.weight);
+                                      share(linear);
                                   }});
     if (n.prompt) c.add(*n.prompt);
     return c.take();

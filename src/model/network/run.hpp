@@ -20,6 +20,17 @@ class RecordedModel;
 struct Unsloth;
 struct EvaluatedNetworks;
 
+/// What routers give while they are asked: logits of each layer with experts, [B * S, E].
+struct RouterOutputs {
+    std::vector<Tensor> logits = {};
+    std::int64_t experts_per_token = 0;
+
+    void add(const Tensor& of_layer, std::int64_t chosen) {
+        logits.push_back(of_layer);
+        experts_per_token = chosen;
+    }
+};
+
 /// One run: what the user asked for, and where it is recorded.
 struct Run {
     engine::Session& session;
@@ -29,7 +40,7 @@ struct Run {
     RunSizes sizes;
     /// transformers 5.17 utils/output_capturing.py: while the decoder runs its routers put their logits here, if they
     /// are asked for; what is recomputed does not.
-    mutable std::vector<Tensor>* router_logits = nullptr;
+    mutable RouterOutputs* routers = nullptr;
     /// What the network's forward is, where it was recorded; null: what is written here for its family.
     const RecordedModel* recorded = nullptr;
     /// What Unsloth keeps for the run; null: another loop's.

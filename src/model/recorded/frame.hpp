@@ -90,6 +90,7 @@ class RecordedFrame : public recorded::Scope {
     bool begins_head(const RecordedModule& child) const;
     std::vector<Tensor> called_unit(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
     std::vector<Tensor> call_module(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    void ask_router(const network::Run& what, const std::vector<Tensor>& results) const;
     std::vector<Tensor> between_hooks(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
     Tensor call_linear(const Linear& linear, const Tensor& input) const;
     Tensor call_embedding(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);

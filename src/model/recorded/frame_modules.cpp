@@ -7,6 +7,7 @@
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 #include "model/recorded/frame.hpp"
+#include "spec/network/balancing.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -98,6 +99,24 @@ void RecordedFrame::leave_unit(const RecordedModule& unit, const std::vector<Ten
     unit_hooks()->after_layer(static_cast<std::size_t>(unit.unit), results[0]);
 }
 
+/// transformers 5.17.0 utils/output_capturing.py: a router's first output, while routers are asked.
+void RecordedFrame::ask_router(const network::Run& what, const std::vector<Tensor>& results) const {
+    RouterOutputs* const asked = pass_->run.routers;
+    const network::Program& program = program_of(what);
+    const std::vector<network::Number> left = program.left();
+    const auto output = [&](std::string_view name) {
+        for (const network::Output& each : program.outputs)
+            for (std::size_t i = 0; i < left.size(); ++i)
+                if (each.name == name && each.value == left[i]) return results[i];
+        return Tensor();
+    };
+    const Tensor logits = output("0"), chosen = output("2");
+    if (!logits.defined() || !chosen.defined())
+        throw Error(ErrorKind::unsupported, place(), "a router whose outputs are not known cannot be balanced",
+                    "training.router_aux_loss_coef 0");
+    asked->add(logits, chosen.size(-1).value());
+}
+
 std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::uint32_t index,
                                                std::vector<Tensor> given) {
     const RecordedModule& child = pass_->model.module(index);
@@ -109,8 +128,11 @@ std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::ui
         })};
     const bool in_layer = child.is_unit() || session().recorder.module.layer >= 0;
     const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
-    if (session().module_hooks) return between_hooks(what, index, std::move(given));
-    return run_program(what.program, index, std::move(given), in_unit_ || child.is_unit());
+    std::vector<Tensor> results = session().module_hooks
+                                      ? between_hooks(what, index, std::move(given))
+                                      : run_program(what.program, index, std::move(given), in_unit_ || child.is_unit());
+    if (pass_->run.routers && network::is_router(*child.kind)) ask_router(what, results);
+    return results;
 }
 
 /// A module of the network's own between what is hung around it: hooks see positional arguments, and what is given

@@ -40,6 +40,8 @@ def arguments_of(job: Job, training: dict[str, Any]) -> dict[str, Any]:
     kind = job["loop"]["kind"]
     loss = {"dpo": "sigmoid", "cpo": "sigmoid", "kto": "kto"}.get(kind)
     own = {"beta": 0.1, **({"loss_type": loss} if loss else {})}  # arguments/rlhf_args.py _set_default
+    if kind in ("orpo", "cpo"):  # whose loader of batches is transformers' own
+        own["train_sampling_strategy"] = "sequential"
     return {**own, **SET, "tuner_type": "full" if job["peft"] is None else "lora", **training}
 
 
