@@ -3,6 +3,7 @@
 
 #include "engine/autocast.hpp"
 #include "engine/backward.hpp"
+#include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -13,7 +14,7 @@ namespace {
 struct StopRecomputation {};
 
 struct ReentrantState : NodeState {
-    Unit unit;
+    UnitOfSeveral unit;
     bool autocast_enabled = false;
     DType autocast_dtype = DType::bfloat16;
 };
@@ -28,21 +29,35 @@ Tensor detached_leaf(const Tensor& t) {
     return out;
 }
 
-// CheckpointFunction.backward: forward again with grad, then a backward run of its own. The incoming gradient
-// is referenced by Python throughout.
+/// torch 2.11 torch/csrc/autograd/python_function.cpp PyNode::apply: results that nothing used have gradients of zeros.
+void materialize(const Node& node, Grads& in) {
+    in.resize(node.outputs.size());
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (!in[i].defined()) in[i] = zeros(*node.session, node.outputs[i].sizes, node.outputs[i].dtype);
+}
+
+// CheckpointFunction.backward: forward again with grad, then a backward run of its own. The incoming gradients
+// are referenced by Python throughout.
 void checkpoint_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
     const auto& state = static_cast<const ReentrantState&>(*node.state);
+    materialize(node, in);
     Arguments inputs;
     for (std::size_t i = 0; i < node.saved.size(); ++i) inputs.push_back(detached_leaf(node.unpack(i)));
-    Tensor result;
+    std::vector<Tensor> results;
     {
         const GradMode grad(session, true);
         const Recomputing recomputing(session);
         const AutocastScope autocast(session, state.autocast_enabled, state.autocast_dtype);
-        result = state.unit(inputs);
+        results = state.unit(inputs);
     }
-    run_backward({&result, 1}, {&in[0], 1});
+    std::vector<Tensor> roots, grads;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (!results[i].requires_grad()) continue;
+        roots.push_back(results[i]);
+        grads.push_back(in[i]);
+    }
+    run_backward(roots, grads);
     if (node.wants(0)) out[0] = inputs[0].grad();
 }
 const NodeType kCheckpointBackward{"CheckpointFunctionBackward", checkpoint_backward};
@@ -50,13 +65,20 @@ const NodeType kCheckpointBackward{"CheckpointFunctionBackward", checkpoint_back
 }  // namespace
 
 Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments) {
+    const UnitOfSeveral of_one = [unit = std::move(unit)](std::span<const Tensor> called_with) {
+        return std::vector<Tensor>{unit(called_with)};
+    };
+    return checkpoint_reentrant(of_one, arguments).front();
+}
+
+std::vector<Tensor> checkpoint_reentrant(UnitOfSeveral unit, const Arguments& arguments) {
     Session& session = arguments[0].session();
     Ref<Node> node;
     if (needs_grad(arguments[0])) {
         node = make_node(session, kCheckpointBackward);
         for (const Tensor& t : arguments) add_edge(*node, t);
     }
-    Tensor out;
+    std::vector<Tensor> out;
     {
         const GradMode no_grad(session, false);
         out = unit(arguments);
@@ -68,7 +90,7 @@ Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments) {
     state->autocast_dtype = session.autocast.dtype;
     node->state = std::move(state);
     for (const Tensor& t : arguments) node->save(t);
-    set_history(out, node);
+    for (const Tensor& t : out) set_history(t, node);
     return out;
 }
 

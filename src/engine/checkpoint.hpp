@@ -15,8 +15,12 @@ using Arguments = std::vector<Tensor>;
 /// A checkpointed unit: closes over everything that is no argument (functools.partial).
 using Unit = std::function<Tensor(std::span<const Tensor> arguments)>;
 
+/// The same with several results.
+using UnitOfSeveral = std::function<std::vector<Tensor>(std::span<const Tensor> arguments)>;
+
 /// torch.utils.checkpoint.checkpoint(unit, *arguments, use_reentrant=True): CheckpointFunction.
 Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments);
+std::vector<Tensor> checkpoint_reentrant(UnitOfSeveral unit, const Arguments& arguments);
 
 /// The same with use_reentrant=False: saved-tensor hooks, recomputation with early stop. Units may be within units.
 Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments);

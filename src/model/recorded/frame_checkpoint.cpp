@@ -117,18 +117,24 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     const std::size_t outputs = what.results.size() - std::min(what.results.size(), unit_program.keeps.size());
     // Where the outputs behind the first go; a recomputation has no use for them.
     const auto behind_first = std::make_shared<std::vector<Tensor>*>(nullptr);
-    const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
-                       kept = std::move(kept), read = std::move(read), is_argument, outputs, behind_first,
-                       call = &what](std::span<const Tensor> called_with) {
+    const auto run_unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
+                           kept = std::move(kept), read = std::move(read), is_argument, outputs,
+                           call = &what](std::span<const Tensor> called_with) {
         std::vector<Tensor> all(count);
         for (const auto& [place, tensor] : kept) all[place] = tensor;
         for (const auto& [place, of] : read) all[place] = pass->shared.at(of.first).values.at(of.second);
         const Scoped<SharedValues*> sharing(pass->sharing, &pass->shared[call]);
         for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
         RecordedFrame frame(pass, program, module, true);
-        const std::vector<Tensor> left = frame.call(std::move(all));
-        for (std::size_t i = 1; *behind_first && i < outputs; ++i) (**behind_first)[i] = left.at(i);
-        return frame.result_of_unit(left, outputs);
+        std::vector<Tensor> left = frame.call(std::move(all));
+        left.at(0) = frame.result_of_unit(left, outputs);
+        left.resize(outputs);
+        return left;
+    };
+    const Unit unit = [run_unit, behind_first](std::span<const Tensor> called_with) {
+        std::vector<Tensor> left = run_unit(called_with);
+        for (std::size_t i = 1; *behind_first && i < left.size(); ++i) (**behind_first)[i] = left[i];
+        return left[0];
     };
     const bool is_reentrant = pass_->network.checkpointing == Checkpointing::reentrant;
     const bool other_gradients = std::any_of(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(),
@@ -137,14 +143,19 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
         throw Error(ErrorKind::unsupported, std::string(here().path),
                     "reentrant checkpointing of layers that are given several tensors with gradients is not supported",
                     "use_reentrant=False, or no gradient checkpointing");
-    if (outputs == 0 || arguments.empty() || (outputs > 1 && (is_reentrant || hooked)))
+    if (outputs == 0 || arguments.empty() || (outputs > 1 && hooked))
         throw Error(ErrorKind::unsupported, std::string(here().path),
                     "a checkpointed unit with several results, or without arguments, is not supported here",
                     "turn gradient checkpointing off, or ask for use_reentrant=False on one GPU");
     std::vector<Tensor> results(what.results.size());
     pass_->shared.try_emplace(&what, SharedValues{leaves_values_to_others(pass_->model.document().model_type), {}});
     *behind_first = &results;
-    results.at(0) = is_reentrant ? checkpoint_reentrant(unit, arguments) : checkpoint_non_reentrant(unit, arguments);
+    if (is_reentrant) {
+        std::vector<Tensor> left = checkpoint_reentrant(UnitOfSeveral(run_unit), arguments);
+        std::move(left.begin(), left.end(), results.begin());
+    } else {
+        results.at(0) = checkpoint_non_reentrant(unit, arguments);
+    }
     *behind_first = nullptr;
     remember_shared(what, outputs);
     if (hooked) leave_unit(*around, results);
