@@ -69,7 +69,8 @@ void count_masked(const Tensor& routing, const Tensor& experts, Size count, cons
 
 bool balances_experts(const Run& run) {
     if (run.spec.recording)
-        return run.plan.loop.kind == LoopKind::sft && run.stack.sft_balances_experts() &&
+        return (run.plan.loop.kind == LoopKind::sft || has_reference(run.plan.loop.kind)) &&
+               run.stack.sft_balances_experts() &&
                network::sft_asks_routers(*run.spec.recording, run.plan.training.router_aux_loss_coef);
     if (!run.spec.mixture) return false;
     const MixtureSpec& mixture = *run.spec.mixture;

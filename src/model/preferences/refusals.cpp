@@ -252,8 +252,6 @@ void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
         "trl 1.16");
     unless(!run.plan.distributed, "distributed", "preference training on several GPUs", "one GPU");
     unless(!run.plan.evaluation, "training.eval_strategy", "evaluation in preference training", "leave it out");
-    unless(!network::has_experts(*run.spec.recording), "loop.kind", "preference training of a mixture of experts",
-           "a dense model");
     unless(run.spec.model_type != "gpt_bigcode", "loop.kind", "preference training of gpt_bigcode", "another model");
 }
 

@@ -7,6 +7,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
+#include "model/losses/balancing_loss.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/preferences/whole_logits.hpp"
 
@@ -28,7 +29,8 @@ Scored scored(const Run& run, const Network& network, const Batch& batch, const 
 
 Scored scored_by_reference(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
                            const Place& place) {
-    if (!run.spec.mixture || run.spec.mixture->output_router_logits) return scored(run, network, batch, parts, place);
+    const bool asks_anyway = run.spec.mixture && run.spec.mixture->output_router_logits;
+    if (!balances_experts(run) || asks_anyway) return scored(run, network, batch, parts, place);
     TrainPlan plan = run.plan;
     plan.training.router_aux_loss_coef = 0;
     const Run asked = run.with(plan);
