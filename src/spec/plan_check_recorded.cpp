@@ -261,6 +261,9 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (recording.model_type == "llama4_text" && plan.peft && !plan.peft->target_parameters.empty())
         refuse("peft.target_parameters", "an adapter on Llama 4's experts, which are stored the other way round,",
                "names of linear layers");
+    // 5.17.0 modeling_xglm.py XGLMAttention.forward: another softmax for scores in float16.
+    if (recording.model_type == "xglm" && (plan.load.dtype == DType::float16 || plan.training.fp16))
+        refuse(plan.training.fp16 ? "training.fp16" : "load.dtype", "XGLM in float16", "bfloat16");
     if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
         refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
     check_own_modules(recording, plan, problems);

@@ -56,6 +56,15 @@ Tensor turned(const Linear& layer, const Tensor& weight) {
     return layer.is_conv1d && !is_packed(layer) ? transpose2d(weight) : weight;
 }
 
+/// peft 0.21 utils/other.py transpose: of a parameter it makes a new one, which wants a gradient.
+Tensor parameter_again(const Linear& layer, const Tensor& weight) {
+    if (!layer.is_conv1d || is_packed(layer) || weight.dtype() != layer.weight.dtype()) return weight;
+    Tensor out = detach(weight);
+    out->is_view = false;
+    out.set_requires_grad(true);
+    return out;
+}
+
 /// get_weight_norm: `weight` -- [out, in].
 Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
     const Tensor weight = add(source, mul(lora_weight, 1.0));
@@ -144,7 +153,7 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     if (stack.dora_reuses_the_result()) {
         lora_result = adapted(layer, x);
         if (!reuses)
-            base_result = functional_linear(x, weight);
+            base_result = functional_linear(x, parameter_again(layer, weight));
         else if (layer.bias.defined())
             base_result = sub(base_result, layer.bias);
         const Tensor left = mul(sub(magnitude, 1), base_result);
@@ -153,7 +162,7 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     }
     const Tensor left = [&] {
         const Tensor less = sub(magnitude, 1);
-        return mul(less, functional_linear(x, weight));
+        return mul(less, functional_linear(x, parameter_again(layer, weight)));
     }();
     const auto scaled_result = [&] { return mul(magnitude, identity ? lora_result : adapted(layer, x)); };
     const Tensor right = mul(scaled_result(), 1.0);

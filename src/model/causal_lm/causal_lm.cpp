@@ -8,6 +8,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/in_place.hpp"
+#include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"

@@ -318,7 +318,7 @@ std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = tr
                                   [&](Linear& linear) {
                                       c.add(linear);
                                       if (&linear != &n.head) return;
-                                      if (n.tied) c.name_embedding(linear.weight);
+                                      if (linear.weight == n.embed.weight) c.name_embedding(linear.weight);
                                       share(linear);
                                   }});
     if (n.prompt) c.add(*n.prompt);

@@ -33,6 +33,7 @@ inline constexpr KeyRow kSwiftKeys[] = {
     {"target_parameters", KeyUse::used, "peft.target_parameters", "[mlp.experts.gate_up_proj]|[]"},
     {"packing_length", KeyUse::used, "batch.sequence_length", ""},
     {"rlhf_type", KeyUse::used, "loop.kind", "dpo|kto"},
+    {"cpo_alpha", KeyUse::used, "training.cpo_alpha"},
     {"rpo_alpha", KeyUse::used, "training.rpo_alpha", "0.1|null"},
     {"ref_model", KeyUse::used, "loop.kind"},
     {"task_type", KeyUse::unsupported, "another task needs another head", "causal_lm"},
@@ -83,6 +84,9 @@ inline constexpr KeyRow kSwiftKeys[] = {
 inline constexpr std::string_view kSwiftHarmless[] = {
     "beta",
     "label_smoothing",
+    "desirable_weight",
+    "undesirable_weight",
+    "simpo_gamma",
     "loss_weights",
     "dataset",
     "val_dataset",
