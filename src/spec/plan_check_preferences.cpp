@@ -145,7 +145,8 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     const bool needs_two = plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto &&
                            !by_llama_factory(plan);
-    if (needs_two && by_ms_swift(plan) && rows * plan.training.gradient_accumulation_steps <= 1)  // pipelines/train/kto.py
+    if (needs_two && by_ms_swift(plan) &&
+        rows * plan.training.gradient_accumulation_steps <= 1)  // pipelines/train/kto.py
         problems.invalid("training.per_device_train_batch_size",
                          "ms-swift stops: Batch size is 1 (too small). KTO will not work properly because the KL term "
                          "will be equivalent to the implied reward.",

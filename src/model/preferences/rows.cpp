@@ -110,7 +110,8 @@ Size chosen_tokens(const Run& run) {
 }
 
 bool has_labels(const TrainPlan& plan) {
-    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) || (by_ms_swift(plan) && plan.loop.kind != LoopKind::kto);
+    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) ||
+           (by_ms_swift(plan) && plan.loop.kind != LoopKind::kto);
 }
 
 Batch fetch_preferences(const Run& run, bool references) {

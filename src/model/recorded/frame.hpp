@@ -108,6 +108,7 @@ class RecordedFrame : public recorded::Scope {
     Tensor result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const;
     void share(network::Number made) const;
     void remember_shared(const network::Run& what, std::size_t outputs);
+    void judge_unit(const std::vector<Tensor>& arguments, std::size_t outputs, bool hooked) const;
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);
 
     RecordedPassPointer pass_;

@@ -76,6 +76,22 @@ void RecordedFrame::remember_shared(const network::Run& what, std::size_t output
     for (std::size_t i = outputs; i < what.results.size(); ++i) shared_[what.results[i]] = {&what, i - outputs};
 }
 
+/// What was not compared: a unit by its arguments and the number of its outputs; `hooked`: what shares the network
+/// hooks it.
+void RecordedFrame::judge_unit(const std::vector<Tensor>& arguments, std::size_t outputs, bool hooked) const {
+    const bool is_reentrant = pass_->network.checkpointing == Checkpointing::reentrant;
+    const bool other_gradients = std::any_of(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(),
+                                             [](const Tensor& t) { return t.defined() && needs_grad(t); });
+    if (is_reentrant && other_gradients)
+        throw Error(ErrorKind::unsupported, std::string(here().path),
+                    "reentrant checkpointing of layers that are given several tensors with gradients is not supported",
+                    "use_reentrant=False, or no gradient checkpointing");
+    if (outputs == 0 || arguments.empty() || (outputs > 1 && hooked))
+        throw Error(ErrorKind::unsupported, std::string(here().path),
+                    "a checkpointed unit with several results, or without arguments, is not supported here",
+                    "turn gradient checkpointing off, or ask for use_reentrant=False on one GPU");
+}
+
 /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
 std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vector<Tensor> given) {
     const network::Program& unit_program = program_of(what);
@@ -137,16 +153,7 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
         return left[0];
     };
     const bool is_reentrant = pass_->network.checkpointing == Checkpointing::reentrant;
-    const bool other_gradients = std::any_of(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(),
-                                             [](const Tensor& t) { return t.defined() && needs_grad(t); });
-    if (is_reentrant && other_gradients)
-        throw Error(ErrorKind::unsupported, std::string(here().path),
-                    "reentrant checkpointing of layers that are given several tensors with gradients is not supported",
-                    "use_reentrant=False, or no gradient checkpointing");
-    if (outputs == 0 || arguments.empty() || (outputs > 1 && hooked))
-        throw Error(ErrorKind::unsupported, std::string(here().path),
-                    "a checkpointed unit with several results, or without arguments, is not supported here",
-                    "turn gradient checkpointing off, or ask for use_reentrant=False on one GPU");
+    judge_unit(arguments, outputs, hooked);
     std::vector<Tensor> results(what.results.size());
     pass_->shared.try_emplace(&what, SharedValues{leaves_values_to_others(pass_->model.document().model_type), {}});
     *behind_first = &results;

@@ -87,7 +87,8 @@ TEST_CASE("where the loss that balances experts stops or is not known, it is ref
     CHECK(why_refused(dense).empty());
 }
 
-TEST_CASE("of recorded mixtures SFTTrainer is answered where it adds no such loss") {
+TEST_CASE(
+    "of recorded mixtures SFTTrainer's loss that balances experts is answered where routers and sizes are known") {
     const auto job = [](std::string_view model, const char* training) {
         Job read = read_job(fmt::format(R"({{"schema": "vramfit.job/1", "stack": "hf-2026-11", "model": {{{}}},
             "training": {{{}}}, "batch": {{"sequence_length": 64}}, "loop": {{"kind": "sft"}}}})",
@@ -111,8 +112,13 @@ TEST_CASE("of recorded mixtures SFTTrainer is answered where it adds no such los
         "intermediate_size": 176, "moe_intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
         "num_key_value_heads": 2, "n_routed_experts": 8, "num_experts_per_tok": 2, "head_dim": 16)";
     // The class knows output_router_logits: its coefficient is not 0 unless somebody says so.
-    CHECK(refusal(job(olmoe, "")).starts_with("loop.kind: trl's SFTTrainer with the loss that balances experts"));
-    CHECK(refusal(job(olmoe, R"("router_aux_loss_coef": 0.01)")).starts_with("loop.kind: "));
+    CHECK(refusal(job(olmoe, "")) == "answered");
+    CHECK(refusal(job(olmoe, R"("router_aux_loss_coef": 0.01)")) == "answered");
+    const std::string granite = R"("model_type": "granitemoe", "vocab_size": 320, "hidden_size": 64,
+        "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "num_local_experts": 8, "num_experts_per_tok": 2)";
+    CHECK(refusal(job(granite, "")).starts_with("loop.kind: trl's SFTTrainer stops: "));
+    CHECK(refusal(job(granite, R"("router_aux_loss_coef": 0)")) == "answered");
     CHECK(refusal(job(olmoe, R"("router_aux_loss_coef": 0)")) == "answered");
     CHECK(refusal(job(olmoe + R"(, "router_aux_loss_coef": 0.0)", "")) == "answered");
     CHECK(refusal(job(glm, "")) == "answered");

@@ -89,8 +89,7 @@ SwiftUnpaired of_swift_reference(const Run& run, Network& policy, const Referenc
             kl = kl_log_probs(asked, network, batch, place);
         }
         if (!whole) begin_loss(run, place);
-        SwiftUnpaired found =
-            divided_rows(asked, network, batch, place, whole ? std::nullopt : std::optional(forward));
+        SwiftUnpaired found = divided_rows(asked, network, batch, place, whole ? std::nullopt : std::optional(forward));
         found.kl = kl;
         found.chosen_logits.reset();
         return found;

@@ -1,8 +1,8 @@
 // Log-probabilities of completions as ms-swift's trainers take them: of the last tokens' logits alone.
 #pragma once
 
-#include "model/network/network.hpp"
 #include <optional>
+#include "model/network/network.hpp"
 
 #include "model/network/run.hpp"
 
