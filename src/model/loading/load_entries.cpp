@@ -124,16 +124,24 @@ bool is_found(std::string_view pattern, std::string_view name) {
                        [](char n, char p) { return p == '.' || p == n; }) != name.end();
 }
 
-/// The dtypes that a recorded network's parameters and buffers are loaded in. modeling_utils.py _get_dtype_plan:
-/// _keep_in_fp32_modules count for float16 only.
+/// Names of a recorded network that stay in float32. modeling_utils.py _get_dtype_plan: _keep_in_fp32_modules count for
+/// float16 only.
+bool stays_float32(const Run& run, std::string_view name) {
+    const network::Document& recording = *run.spec.recording;
+    const DType dtype = run.plan.load.dtype;
+    const auto any = [&](const std::vector<std::string>& patterns) {
+        return std::any_of(patterns.begin(), patterns.end(),
+                           [&](const std::string& pattern) { return is_found(pattern, name); });
+    };
+    return (dtype == DType::float16 && any(recording.keep_in_float32)) ||
+           (is_half(dtype) && any(recording.keep_in_float32_strict));
+}
+
+/// The dtypes that a recorded network's parameters are loaded in.
 class RecordedDtypes {
   public:
-    explicit RecordedDtypes(const Run& run) : dtype_(run.plan.load.dtype) {
+    explicit RecordedDtypes(const Run& run) : run_(run), dtype_(run.plan.load.dtype) {
         const network::Document& recording = *run.spec.recording;
-        if (dtype_ == DType::float16) raised_ = recording.keep_in_float32;
-        if (is_half(dtype_))
-            raised_.insert(raised_.end(), recording.keep_in_float32_strict.begin(),
-                           recording.keep_in_float32_strict.end());
         network::for_each_kind(recording, [&](const std::string& path, const network::ModuleKind& kind) {
             for (const network::Parameter& parameter : kind.parameters)
                 if (parameter.dtype.of == network::DTypeName::Of::name && is_floating(parameter.dtype.dtype))
@@ -142,24 +150,22 @@ class RecordedDtypes {
     }
     DType of(const std::string& name) const {
         const auto own = own_.find(name);
-        return raises(name) ? DType::float32 : own == own_.end() ? dtype_ : own->second;
+        return stays_float32(run_, name) ? DType::float32 : own == own_.end() ? dtype_ : own->second;
     }
     /// Whether the class says the dtype of the parameter, whatever the weights have.
     bool says(const std::string& name) const { return own_.contains(name) && own_.at(name) != dtype_; }
-    bool raises(std::string_view name) const {
-        return std::any_of(raised_.begin(), raised_.end(),
-                           [&](const std::string& pattern) { return is_found(pattern, name); });
-    }
 
   private:
+    const Run& run_;
     DType dtype_;
-    std::vector<std::string> raised_;
     std::map<std::string, DType> own_;  ///< of parameters whose class says it
 };
 
 // What is floating and not the weights' dtype is said by its class.
 DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
     const network::DTypeName& dtype = buffer.what->dtype;
+    const bool is_integer = dtype.of == network::DTypeName::Of::name && !is_floating(dtype.dtype);
+    if (buffer.what->persistent && !is_integer && stays_float32(run, buffer.name)) return DType::float32;
     if (dtype.of == network::DTypeName::Of::weights) return run.plan.load.dtype;
     if (dtype.of == network::DTypeName::Of::name) return dtype.dtype;
     throw Error(ErrorKind::unsupported, buffer.name, fmt::format("a buffer of dtype {} is not supported", dtype.text),
@@ -207,9 +213,8 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     n.buffers.resize(buffers.size());
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         if (!buffers[i].what->persistent) continue;
-        Entry& entry = add(buffers[i].name, dims_of(network::sizes_of(*buffers[i].what)), n.buffers[i]);
-        const DType own = recorded_dtype(run, buffers[i]);
-        if (!is_floating(own) || !dtypes.raises(buffers[i].name)) entry.dtype = own;
+        add(buffers[i].name, dims_of(network::sizes_of(*buffers[i].what)), n.buffers[i]).dtype =
+            recorded_dtype(run, buffers[i]);
     }
     return out;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/ops/in_place.hpp"
 #include "model/recorded/own_functions.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -33,6 +34,7 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
       on_host_(program_.values, false) {
     std::iota(bases_.begin(), bases_.end(), network::Number{0});
     if (here().bare) folded_ = std::make_unique<FoldedParameters>(*here().bare);
+    if (here().kind->leaf == network::Leaf::experts) masks_.emplace(pass_->model.document(), pass_->run.stack);
 }
 
 Tensor RecordedFrame::parameter(std::string_view path) const {
@@ -48,7 +50,7 @@ std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
     for (const network::Instruction& instruction : program_.code) {
         const recorded::Operator own = *next++;
         if (const auto* call = std::get_if<network::Call>(&instruction)) {
-            execute(*call, own);
+            masks_ ? execute_of_experts(*call, own) : execute(*call, own);
         } else if (const auto* loop = std::get_if<network::Repeat>(&instruction)) {
             execute(*loop, next);
             next += loop->begin.size() + loop->next.size();
@@ -141,6 +143,19 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
     std::vector<Tensor> made = run_it.several(arguments);
     if (made.size() != call.results.size()) arguments.refuse("another number of results");
     for (std::size_t i = 0; i < made.size(); ++i) keep(call, call.results[i], std::move(made[i]));
+}
+
+void RecordedFrame::execute_of_experts(const network::Call& call, recorded::Operator run_it) {
+    const ExpertMasks::Step step = masks_->step(call);
+    if (step == ExpertMasks::Step::skip) return;
+    if (step == ExpertMasks::Step::pass_on) {
+        const network::Number given = call.arguments.front().value, made = *call.results.front().value;
+        if (made != given) put(made, slots_[given]);
+        return;
+    }
+    execute(call, run_it);
+    if (step == ExpertMasks::Step::run_then_mask)
+        masked_fill_in_place(slots_[*call.results.front().value], slots_[masks_->mask()]);
 }
 
 void RecordedFrame::keep(const network::Call& call, const network::Result& result, Tensor made) {

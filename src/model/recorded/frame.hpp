@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "engine/autocast.hpp"
 #include "model/adapters/param_wrapper.hpp"
 #include "model/network/unit_hooks.hpp"
+#include "model/recorded/expert_masks.hpp"
 #include "model/recorded/interpreter.hpp"
 
 namespace vramfit::model {
@@ -71,6 +73,7 @@ class RecordedFrame : public recorded::Scope {
 
     // Instructions.
     void execute(const network::Call& call, recorded::Operator run_it);
+    void execute_of_experts(const network::Call& call, recorded::Operator run_it);
     void execute(const network::Call&) {}
     bool is_of_host(const network::Call& call) const;
     bool is_copied_from_host(const network::Call& call) const;
@@ -121,6 +124,7 @@ class RecordedFrame : public recorded::Scope {
     std::vector<network::Number> bases_;  ///< of a view: what it is a view of; else itself
     std::map<network::Number, std::pair<const network::Run*, std::size_t>> shared_;  ///< which unit's, and where
     std::unique_ptr<FoldedParameters> folded_;  ///< of the module, where they have adapters
+    std::optional<ExpertMasks> masks_;          ///< of experts
     std::vector<bool> on_host_;                 ///< values that were made on the host, of which no tensor is kept
 };
 

@@ -76,10 +76,11 @@ const network::Run* call_of(const network::Program& program, std::string_view pa
 }
 
 /// Whether the network without its head gives what it is given to its decoder, which the network with its head calls
-/// itself (5.17.0 modeling_bart.py BartDecoderWrapper).
+/// itself (5.17.0 modeling_bart.py BartDecoderWrapper, modeling_opt.py OPTModel).
 bool hands_on(const RecordedModel& model) {
     if (model.base().empty()) return false;
-    return model.module(model.find(0, model.base())).kind->class_name.ends_with("DecoderWrapper");
+    const std::string& base = model.module(model.find(0, model.base())).kind->class_name;
+    return base.ends_with("DecoderWrapper") || base == "OPTModel";
 }
 
 }  // namespace

@@ -160,7 +160,13 @@ void read_factory(Reader& reader, Draft& draft) {
     TrainingPlan& training = draft.job.plan.training;
     const std::string stage = reader.text_or("stage", "sft");
     if (stage != "sft" && stage != "pt" && !is_factory_preference(stage))
-        reader.refuse("stage", fmt::format("the stage '{}' is not predicted", stage),
+        // 0.9.5 train/ppo/trainer.py CustomPPOTrainer.__init__; extras/misc.py check_dependencies.
+        reader.refuse("stage",
+                      fmt::format("the stage '{}' is not predicted{}", stage,
+                                  stage == "ppo" ? ": LLaMA-Factory 0.9.5 stops there with the trl that it asks for "
+                                                   "itself (\"Incompatible TRL version detected. LLaMA-Factory ppo "
+                                                   "requires TRL version >=0.8.6,<=0.9.6.\")"
+                                                 : ""),
                       "supported: sft, pt, dpo, kto, rm");
     if (!reader.boolean("do_train").value_or(false))
         reader.refuse("do_train", "the file trains nothing (do_train is not true)", "check a file of a training");

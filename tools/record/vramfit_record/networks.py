@@ -62,11 +62,11 @@ def build(config: Any, head: str, dtype: torch.dtype, trust_remote_code: bool = 
 
 
 def keep_in_float32(network: Any, dtype: torch.dtype) -> None:
-    """modeling_utils.py _get_dtype_plan, core_model_loading.py build_glob_alternation: parameters and buffers of a checkpoint in whose name such a pattern is found are
-    loaded in float32, the first ones only where the rest is float16."""
+    """modeling_utils.py _get_dtype_plan, core_model_loading.py build_glob_alternation: parameters in whose name such a pattern is found are loaded in float32, the first
+    ones only where the rest is float16."""
     names = set(getattr(network, "_keep_in_fp32_modules_strict", None) or ())
     if dtype == torch.float16:
         names |= set(getattr(network, "_keep_in_fp32_modules", None) or ())
-    for name, parameter in network.state_dict(keep_vars=True).items():
+    for name, parameter in network.named_parameters():
         if any(re.search(pattern.replace("*", ".*"), name) for pattern in names):
             parameter.data = parameter.data.float()
