@@ -50,6 +50,7 @@ OWN: dict[str, dict[str, Any]] = {
     "olmo_hybrid": OLMO_HYBRID,
     "granitemoehybrid": GRANITE4, "bamba": BAMBA, "nemotron_h": NEMOTRON_H, "falcon_h1": FALCON_H1,
     "mamba2": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 3, "state_size": 16, "num_heads": 16, "head_dim": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+    "doge": {**LLAMA, "keep_window_size": 2048},
     "modernbert-decoder": {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4, "max_position_embeddings": 2048, "local_attention": 1024, "pad_token_id": 0,
                            "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
     "llama4_text": {**LLAMA4, "interleave_moe_layer_step": 2, "use_qk_norm": False},
@@ -157,7 +158,7 @@ EAGER = {"mamba2", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-
 BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"bloom", "olmo_hybrid", "diffllama", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"bloom", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}

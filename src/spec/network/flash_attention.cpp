@@ -238,6 +238,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "cohere2_moe",
                                             "data2vec-text",
                                             "diffllama",
+                                            "doge",
                                             "electra",
                                             "ernie",
                                             "falcon",
