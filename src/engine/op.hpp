@@ -79,6 +79,8 @@ namespace vramfit::engine {
     X(nll_loss_forward, "aten::nll_loss_forward")                           \
     X(nll_loss_backward, "aten::nll_loss_backward")                         \
     X(constant_pad_nd, "aten::constant_pad_nd")                             \
+    X(fused_rms_norm, "aten::_fused_rms_norm")                              \
+    X(fused_rms_norm_backward, "aten::_fused_rms_norm_backward")            \
     X(layer_norm, "aten::native_layer_norm")                                \
     X(layer_norm_backward, "aten::native_layer_norm_backward")              \
     X(native_dropout, "aten::native_dropout")                               \

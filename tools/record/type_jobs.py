@@ -31,6 +31,12 @@ GRANITE4 = {**LLAMA, "num_hidden_layers": 4, "tie_word_embeddings": True, "num_l
             "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16, "layer_types": ["mamba", "mamba", "attention", "mamba"]}
 GRANITE4_DENSE = {**GRANITE4, "num_local_experts": 0, "num_experts_per_tok": 0, "intermediate_size": 72}
 BAMBA = {**LLAMA, "num_hidden_layers": 4, "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16, "attn_layer_indices": [2]}
+#: The same in eight groups, as Nemotron-H has them with experts; its models with plain feed-forward layers are OTHERS.
+NEMOTRON_H = {"vocab_size": 320, "hidden_size": 64, "hybrid_override_pattern": "ME*ME", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 176, "mamba_num_heads": 16, "mamba_head_dim": 8,
+              "ssm_state_size": 16, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "moe_shared_expert_intermediate_size": 72, "routed_scaling_factor": 2.5, "max_position_embeddings": 2048}
+#: A state space beside the attention of every layer, with the numbers of Falcon-H1-0.5B; OTHERS has two groups and a norm behind the state space.
+FALCON_H1 = {**LLAMA, "mamba_d_ssm": 96, "mamba_n_heads": 8, "mamba_d_head": 12, "mamba_d_state": 16, "mamba_chunk_size": 128, "mamba_norm_before_gate": False, "mlp_multipliers": [0.88, 0.29], "ssm_multipliers": [0.35, 0.25, 0.17, 0.5, 0.35],
+             "key_multiplier": 0.39, "lm_head_multiplier": 0.04, "embedding_multiplier": 5.65}
 #: Layers that differ in their attention and in their feed-forward part.
 IN_TWO_WAYS = {"num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
 #: Gemma 4 as its dense models are; per-layer inputs, layers that take the keys and values of others, and experts are OTHERS.
@@ -42,7 +48,11 @@ LLAMA4 = {**LLAMA, "head_dim": 16, "num_hidden_layers": 4, "num_local_experts": 
 OLMO_HYBRID = {**{k: v for k, v in DELTA.items() if k != "head_dim"}, "pad_token_id": 0}
 OWN: dict[str, dict[str, Any]] = {
     "olmo_hybrid": OLMO_HYBRID,
-    "granitemoehybrid": GRANITE4, "bamba": BAMBA,
+    "granitemoehybrid": GRANITE4, "bamba": BAMBA, "nemotron_h": NEMOTRON_H, "falcon_h1": FALCON_H1,
+    "mamba2": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 3, "state_size": 16, "num_heads": 16, "head_dim": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+    "doge": {**LLAMA, "keep_window_size": 2048},
+    "modernbert-decoder": {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4, "max_position_embeddings": 2048, "local_attention": 1024, "pad_token_id": 0,
+                           "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
     "llama4_text": {**LLAMA4, "interleave_moe_layer_step": 2, "use_qk_norm": False},
     "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
     "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8, "head_dim": 24, "attention_bias": True, "lm_head_bias": True, "input_jitter_noise": 0.01},
@@ -85,6 +95,8 @@ OWN: dict[str, dict[str, Any]] = {
 BERTS = ("bert", "bert-generation", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta", "xlm-roberta-xl", "xmod")
 #: Networks of one type that are not alike: "falcon-rw-full" and so on.
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
+    "nemotron_h": {"8b": {**NEMOTRON_H, "hybrid_override_pattern": "M-M*-"}, "super": {**NEMOTRON_H, "moe_latent_size": 48}},
+    "falcon_h1": {"34b": {**FALCON_H1, "mamba_n_groups": 2, "mamba_rms_norm": True, "mamba_chunk_size": 256, "head_dim": 24}},
     "granitemoehybrid": {"h": GRANITE4_DENSE,
                          "micro": {**GRANITE4_DENSE, "position_embedding_type": "rope", "layer_types": ["attention"] * 4}},
     "exaone4": {"1.2b": {**LLAMA, "head_dim": 16, "sliding_window": None, "layer_types": ["full_attention", "full_attention"], "tie_word_embeddings": True}},
@@ -124,29 +136,29 @@ OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **L
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
 #: The same of chunks of 256.
 LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded": 280, "padded-lora-checkpointing": 512, "qlora": 1000, "sft-lora": 120}
-IN_LONG_CHUNKS = ("granitemoehybrid", "bamba")
+IN_LONG_CHUNKS = ("granitemoehybrid", "bamba", "nemotron_h", "falcon_h1", "mamba2")
 IN_CHUNKS = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
 #: Linear layers that get adapters.
 TARGETS: dict[str, list[str] | str] = {"gemma4": r".*language_model.*\.(q_proj|v_proj)",  # the tower's layers of these names are no nn.Linear
            **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), ["q_proj", "v_proj", "in_proj_qkv", "out_proj", "qkv"]),
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
-           **dict.fromkeys(("granitemoehybrid", "bamba"), ["q_proj", "v_proj", "in_proj"]),
+           **dict.fromkeys(IN_LONG_CHUNKS, ["q_proj", "v_proj", "in_proj"]), 
            "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {"mamba2", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
 BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
-#: Classes that transformers stops with flash_attention_2, or that call it in their own way.
-WITHOUT_FLASH = {"bloom", "olmo_hybrid", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+#: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
+WITHOUT_FLASH = {"bloom", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}

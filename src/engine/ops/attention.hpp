@@ -32,9 +32,9 @@ struct AttentionResult {
     Tensor offset;
 };
 
-/// Gradients of query, key and value, [B, H, S, D] each.
+/// Gradients of query, key and value, [B, H, S, D] each, and of an additive mask that wants one.
 struct AttentionGradients {
-    Tensor query, key, value;
+    Tensor query, key, value, bias = {};
 };
 
 /// What the kernels' nodes share. A node of this type that saves query, key and value; null where none needs a
@@ -66,9 +66,9 @@ AttentionGradients flash_backward(const Tensor& grad, const Tensor& query, const
                                   const Tensor& output);
 /// aten::_scaled_dot_product_efficient_attention without a tape or bias.
 AttentionResult efficient_forward(const Tensor& query, const Tensor& value, bool with_logsumexp, bool drops);
-/// aten::_scaled_dot_product_efficient_attention_backward.
+/// aten::_scaled_dot_product_efficient_attention_backward; `bias` where it wants a gradient, else undefined.
 AttentionGradients efficient_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
-                                      const Tensor& output, bool drops);
+                                      const Tensor& bias, const Tensor& output, bool drops);
 /// aten::_scaled_dot_product_cudnn_attention without a tape.
 AttentionResult cudnn_forward(const Tensor& query, const Tensor& value, bool with_logsumexp);
 /// aten::_scaled_dot_product_cudnn_attention_backward.

@@ -26,9 +26,11 @@ Tensor computed_delta(const Tensor& grad, const Tensor& output) {
 void efficient_node_backward(Node& node, Grads& in, Grads& out) {
     std::array<Tensor, 6> saved;
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
+    const Tensor bias = node.ints[1] ? saved[3] : Tensor();
     const AttentionGradients gradients =
-        efficient_backward(in[0], saved[0], saved[1], saved[2], saved[4], node.ints[0] != 0);
+        efficient_backward(in[0], saved[0], saved[1], saved[2], bias, saved[4], node.ints[0] != 0);
     give_gradients(node, gradients, out);
+    if (node.ints[1]) out[3] = gradients.bias;
 }
 const NodeType kEfficientBackward{"ScaledDotProductEfficientAttentionBackward0", efficient_node_backward};
 
@@ -36,7 +38,7 @@ const NodeType kEfficientBackward{"ScaledDotProductEfficientAttentionBackward0",
 
 // The kernels see [B, S, H, D].
 AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
-                                      const Tensor& value, const Tensor& given_output, bool drops) {
+                                      const Tensor& value, const Tensor& bias, const Tensor& given_output, bool drops) {
     Session& session = query.session();
     const Tensor q = transpose(detach(query), 1, 2);
     const Tensor k = transpose(detach(key), 1, 2);
@@ -51,6 +53,12 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
         dk_of_heads = empty(session, {k.size(0), k.size(1), q.size(2), k.size(3)}, k.dtype(), Op::efficient_backward);
         dv_of_heads = empty(session, {v.size(0), v.size(1), q.size(2), v.size(3)}, v.dtype(), Op::efficient_backward);
     }
+    Tensor of_bias;  // its rows start at multiples of 16 elements
+    if (bias.defined()) {
+        Dims sizes = bias.sizes();
+        sizes[-1] = round_up(sizes[-1], 16);
+        of_bias = slice(empty(session, sizes, bias.dtype(), Op::efficient_backward), -1, 0, bias.size(-1));
+    }
     const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3), v.size(3)};
     EfficientBackwardKernel kernel = efficient_backward_kernel(
         session.device.capability, q.dtype(), static_cast<std::int64_t>(std::max(shape.head, shape.value_head)), drops);
@@ -62,7 +70,7 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
     Tensor workspace;
     if (const Size bytes = efficient_backward_workspace(kernel, shape); bytes > 0)
         workspace = empty(session, {bytes}, DType::uint8, Op::efficient_backward);
-    return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
+    return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2), of_bias};
 }
 
 AttentionResult efficient_forward(const Tensor& query, const Tensor& value, bool with_logsumexp, bool drops) {
@@ -90,6 +98,8 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
     if (node) {
         node->ints[0] = dropout > 0;
         node->save(bias);
+        node->ints[1] = bias.defined() && needs_grad(bias);
+        if (node->ints[1]) add_edge(*node, bias);
     }
     const AttentionResult result = efficient_forward(query, value, static_cast<bool>(node), dropout > 0);
     if (node) {

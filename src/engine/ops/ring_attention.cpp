@@ -212,7 +212,8 @@ class RingBackward {
         const Parts& p = of.parts;
         switch (kernel_) {
             case SdpaKernel::cudnn: return cudnn_backward(p.query, p.key, p.value);
-            case SdpaKernel::efficient: return efficient_backward(of.grad, p.query, p.key, p.value, of.output, drops_);
+            case SdpaKernel::efficient:
+                return efficient_backward(of.grad, p.query, p.key, p.value, {}, of.output, drops_);
             default: return flash_backward(of.grad, p.query, p.key, p.value, of.output);
         }
     }

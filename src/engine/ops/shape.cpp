@@ -42,8 +42,9 @@ const NodeType kStackBackward{"StackBackward0", stack_backward};
 
 // repeat_backward: the gradient in so many parts, added up.
 void repeat_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor parts = reshape(in[0], node.dims[0].insert(0, node.ints[0]));
-    out[0] = sum_dim(parts, 0, false, in[0].dtype());
+    const int dim = static_cast<int>(node.ints[1]);
+    const Tensor parts = reshape(in[0], node.dims[0].insert(dim, node.ints[0]));
+    out[0] = sum_dim(parts, dim, false, in[0].dtype());
 }
 const NodeType kRepeatBackward{"RepeatBackward0", repeat_backward};
 
@@ -82,16 +83,17 @@ Tensor permute(const Tensor& t, std::span<const int> order) {
     return out;
 }
 
-Tensor repeat_below(const Tensor& t, Size times) {
+Tensor repeat_along(const Tensor& t, int dim, Size times) {
     Ref<Node> node;
     if (needs_grad(t)) {
         node = make_node(t.session(), kRepeatBackward);
         add_edge(*node, t);
         node->dims[0] = t.sizes();
         node->ints[0] = times;
+        node->ints[1] = dim;
     }
     Dims sizes = t.sizes();
-    sizes[0] *= times;
+    sizes[dim] *= times;
     Tensor out = empty(t.session(), sizes, t.dtype(), Op::repeat);
     if (node) set_history(out, node);
     return out;

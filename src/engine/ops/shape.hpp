@@ -14,8 +14,8 @@ Tensor permute(const Tensor& t, std::span<const int> order);
 /// torch.stack of tensors of equal sizes.
 Tensor stack(std::span<const Tensor> tensors, int dim);
 
-/// t.repeat(times, 1, ...): the whole one below the other.
-Tensor repeat_below(const Tensor& t, Size times);
+/// t.repeat(1, times, 1, ...): the whole one behind the other in one dimension.
+Tensor repeat_along(const Tensor& t, int dim, Size times);
 
 /// The most tensors that torch.stack takes here.
 inline constexpr std::size_t kMostStacked = 128;

@@ -17,7 +17,7 @@ const NodeType kSumDimBackward{"SumBackward1", sum_dim_backward};
 
 }  // namespace
 
-Tensor sum_over(const Tensor& t, int dim, bool keepdim) {
+Tensor sum_over(const Tensor& t, int dim, bool keepdim, std::optional<DType> dtype) {
     dim = dim < 0 ? dim + t.dim() : dim;
     Ref<Node> node;
     if (needs_grad(t)) {
@@ -28,8 +28,8 @@ Tensor sum_over(const Tensor& t, int dim, bool keepdim) {
         node->ints[1] = keepdim;
     }
     // autocast_mode.h fp32_set_opt_dtype: the kernel adds halves up into a float32 result.
-    const DType dtype = t.session().autocast.enabled ? DType::float32 : t.dtype();
-    Tensor out = reduce(t, 1u << dim, keepdim, dtype, Op::sum);
+    const DType own = t.session().autocast.enabled ? DType::float32 : t.dtype();
+    Tensor out = reduce(t, 1u << dim, keepdim, dtype.value_or(own), Op::sum);
     if (node) set_history(out, node);
     return out;
 }

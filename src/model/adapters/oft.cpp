@@ -109,7 +109,7 @@ Tensor rotations(const OtherAdapter& adapter, Size block) {
     const Tensor skew = skew_symmetric(adapter, block);
     const Tensor sum = [&] {
         const Tensor eye = empty(vector.session(), {1, block, block}, vector.dtype(), Op::eye);
-        return repeat_below(eye, vector.size(0));
+        return repeat_along(eye, 0, vector.size(0));
     }();
     if (terms <= 1) return sum;
     add_to(sum, skew, kTwiceAddedBackward);
@@ -141,7 +141,7 @@ Tensor rotate(const Linear& layer, const Tensor& x) {
     const Size block = block_size_of(adapter.plan->options, static_cast<std::int64_t>(layer.in));
     Tensor by = rotations(adapter, block);
     const Tensor parts = reshape(x, {x.size(0), x.size(1), layer.in / block, block});
-    if (adapter.plan->options.block_share) by = repeat_below(by, layer.in / block);
+    if (adapter.plan->options.block_share) by = repeat_along(by, 0, layer.in / block);
     const Tensor turned = rotated(parts, by);
     const Tensor out = reshape(turned, x.sizes());
     return to(out, x.dtype());

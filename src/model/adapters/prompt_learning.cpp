@@ -75,13 +75,13 @@ void add_prompt_encoder(const Run& run, Network& network) {
 Tensor virtual_tokens(const Run& run, const PromptEncoder& encoder, const Size& rows) {
     const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
     Tensor out = engine::embedding(encoder[0], slice(ids, 0, 0, 1));  // rows are alike
-    if (run.plan.peft->kind != AdapterKind::p_tuning) return repeat_below(out, rows);
+    if (run.plan.peft->kind != AdapterKind::p_tuning) return repeat_along(out, 0, rows);
     out = functional_linear(out, encoder[1], encoder[2]);
     out = relu(out);
     out = functional_linear(out, encoder[3], encoder[4]);
     out = relu(out);
     out = functional_linear(out, encoder[5], encoder[6]);
-    return repeat_below(out, rows);
+    return repeat_along(out, 0, rows);
 }
 
 Tensor prefixes(const Run& run, const PromptEncoder& encoder, const Size& rows) {

@@ -170,6 +170,7 @@ struct Parameter {
     bool requires_grad = true;
     bool persistent = true;
     std::optional<DTypeName> initial = std::nullopt;  ///< of values that the loader makes for it and lets go of
+    int initials = 1;                                 ///< so many at once
 };
 
 struct Child {

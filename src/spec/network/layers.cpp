@@ -40,6 +40,13 @@ std::vector<std::string> all_layers(const Document& document) {
         if (kind.checkpointed || (named && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0))
             paths.push_back(path);
     });
+    if (!paths.empty() || !classes.empty()) return paths;
+    for_each_kind(document,
+                  [&](const std::string& path, const ModuleKind&) {  // a class that names none: by place alone
+                      const std::size_t dot = path.rfind('.');
+                      if (dot != path.npos && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0)
+                          paths.push_back(path);
+                  });
     return paths;
 }
 

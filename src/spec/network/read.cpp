@@ -39,6 +39,8 @@ std::vector<Parameter> parameters_of(const Place& place) {
             if (unusual.object().has("requires_grad"))
                 parameter.requires_grad = unusual.member("requires_grad").boolean();
             if (unusual.has("initial")) parameter.initial = read_dtype(unusual.member("initial"));
+            if (unusual.has("initials"))
+                parameter.initials = static_cast<int>(unusual.member("initials").integer(2, 100));
             if (unusual.has("persistent")) parameter.persistent = unusual.member("persistent").boolean();
         }
         all.push_back(std::move(parameter));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/allowed.hpp"
 #include "spec/network/type.hpp"
 #include "spec/network/type_layers.hpp"
 #include "spec/network/type_shared.hpp"
@@ -17,20 +18,6 @@ namespace {
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostLayers = 10'000;
 constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
-
-bool is_number(const JsonValue& v) { return v.kind == JsonKind::integer || v.kind == JsonKind::real; }
-bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
-bool is_null(const JsonValue& v) { return v.kind == JsonKind::null; }
-
-/// The same, or of a part every entry that is there.
-bool same_entries(const JsonValue& value, const JsonValue& fixed) {
-    if (value.kind != JsonKind::object || fixed.kind != JsonKind::object) return same_value(value, fixed);
-    for (std::size_t i = 0; i < value.items.size(); ++i) {
-        const JsonValue* own = fixed.find(value.keys[i]);
-        if (!own || !same_value(value.items[i], *own)) return false;
-    }
-    return true;
-}
 
 class TypeReader {
   public:
@@ -71,6 +58,9 @@ class TypeReader {
             read_equal(row, key, value);
         } else if (row.has("absent")) {
             if (value && !is_null(*value))
+                refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
+        } else if (row.has("factors")) {
+            if (value && !is_null(*value) && !are_factors(*value, row.member("factors").integer(1, 100)))
                 refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
         } else if (row.has("fixed")) {
             const JsonValue* instead = row.has("unless") ? given(row.member("unless").text()) : nullptr;
@@ -149,19 +139,21 @@ class TypeReader {
         refuse(key, fmt::format("{} was not recorded for this type", found.shown()));
     }
 
-    /// How many layers the row's key says, or its default. Null: the number cannot be, which is reported.
-    const JsonValue* layers_in(const Place& row, std::int64_t least, std::int64_t most) {
+    /// How many layers the row's key says, or its default. Nothing: the number cannot be, which is reported.
+    std::optional<JsonValue> layers_in(const Place& row, std::int64_t least, std::int64_t most) {
         const std::string& key = row.member("key").text();
         const JsonValue* value = given(key);
-        const JsonValue& count = value ? *value : row.member("default").json();
-        if (count.kind == JsonKind::integer && count.integer >= least && count.integer <= most) return &count;
+        const JsonValue count = value                ? *value
+                                : row.has("default") ? row.member("default").json()
+                                                     : JsonValue::of(layers_listed(row, config_));
+        if (count.kind == JsonKind::integer && count.integer >= least && count.integer <= most) return count;
         reject(key, fmt::format("{} layers cannot be", count.shown()));
-        return nullptr;
+        return std::nullopt;
     }
 
     void read_layers(const Place& row) {
         const std::string& key = row.member("key").text();
-        const JsonValue* count = layers_in(row, 1, kMostLayers);
+        const std::optional<JsonValue> count = layers_in(row, 1, kMostLayers);
         if (!count) return;
         if (row.has("most") && count->integer > row.member("most").integer(1, kMostLayers))
             return refuse(key, fmt::format("{} layers were not recorded for this type", count->integer));
@@ -170,6 +162,7 @@ class TypeReader {
         out_.kinds.assign(static_cast<std::size_t>(count->integer), std::string());
         if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
         if (row.has("second") && !read_second(row.member("second").object())) return;
+        if (row.has("ends")) mark_ends(row, out_.kinds);
         if (row.has("repeated"))
             check_repeated(row.member("repeated"), out_.kinds, config_,
                            [this](std::string_view repeated, std::string what) { refuse(repeated, std::move(what)); });
@@ -184,7 +177,7 @@ class TypeReader {
         const Place shared = row.member("shared").object();
         const std::string& key = shared.member("key").text();
         const auto layers = static_cast<std::int64_t>(out_.kinds.size());
-        const JsonValue* count = layers_in(shared, 0, layers);
+        const std::optional<JsonValue> count = layers_in(shared, 0, layers);
         if (!count) return;
         if (count->integer >= layers - 2)
             return refuse(key, fmt::format("{} of {} layers were not recorded for this type", count->integer, layers));
@@ -210,7 +203,7 @@ class TypeReader {
     /// Every so manieth layer is of the second kind.
     bool step_kinds(const Place& row) {
         const Place step = row.member("step"), kinds = row.member("kinds");
-        const JsonValue* every = layers_in(step, 1, kAnyNumber);
+        const std::optional<JsonValue> every = layers_in(step, 1, kAnyNumber);
         if (!every) return false;
         out_.values[step.member("key").text()] = *every;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i)
@@ -221,7 +214,7 @@ class TypeReader {
     /// The first kind of layer for so many, the second one behind them.
     bool count_kinds(const Place& row) {
         const Place count = row.member("count"), kinds = row.member("kinds");
-        const JsonValue* first = layers_in(count, 0, kAnyNumber);
+        const std::optional<JsonValue> first = layers_in(count, 0, kAnyNumber);
         if (!first) return false;
         out_.values[count.member("key").text()] = *first;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i)
@@ -236,17 +229,12 @@ class TypeReader {
 
     bool read_kinds(const Place& row) {
         const std::string key = list_of(row);
-        const JsonValue* list = given(key);
-        std::optional<JsonValue> made;
-        if ((!list || is_null(*list)) && row.has("places"))
-            made = kinds_at_places(row.member("places"), config_, out_.kinds.size());
-        if (made) list = &*made;
-        const bool said = list && !is_null(*list);
-        if (!said && !row.has("pattern")) {
+        const std::optional<JsonValue> list = kinds_said(row, key, config_, out_.kinds.size());
+        if (!list && !row.has("pattern")) {
             reject(key, "the key is missing");
             return false;
         }
-        if (said && (list->kind != JsonKind::list || list->items.size() != out_.kinds.size())) {
+        if (list && (list->kind != JsonKind::list || list->items.size() != out_.kinds.size())) {
             reject(key, fmt::format("a list of {} kinds of layers is wanted", out_.kinds.size()));
             return false;
         }
@@ -255,7 +243,7 @@ class TypeReader {
         for (std::size_t i = 0; i < known.list().size(); ++i) names.insert(known.at(i).text());
         std::vector<JsonValue> all;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-            const JsonValue& kind = said ? known_as(row, list->items[i]) : kind_by_default(row, i);
+            const JsonValue& kind = list ? known_as(row, list->items[i]) : kind_by_default(row, i);
             if (kind.kind != JsonKind::text || !names.contains(kind.text)) {
                 refuse(key, fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
                 return false;
@@ -267,19 +255,10 @@ class TypeReader {
         return true;
     }
 
-    /// One layer; one kind; or the first, all that there are, and the last.
     void choose_layers(const Place& row) {
-        const std::vector<std::string>& kinds = out_.kinds;
-        const std::set<std::string> there(kinds.begin(), kinds.end());
-        std::vector<std::string> state = kinds;
-        if (kinds.size() > 1 && there.size() == 1) state.assign(4, kinds.front());
-        if (there.size() > 1) {
-            state.assign({kinds.front()});
-            state.insert(state.end(), there.begin(), there.end());
-            state.push_back(kinds.back());
-        }
         JsonValue list = JsonValue::list({});
-        for (const std::string& kind : state) list.items.push_back(JsonValue::of(std::string_view(kind)));
+        for (const std::string& kind : recorded_state(row, out_.kinds))
+            list.items.push_back(JsonValue::of(std::string_view(kind)));
         const Place known = type_.member("choices").member("the layers");
         for (std::size_t i = 0; i < known.list().size(); ++i)
             if (same_value(known.at(i).json(), list)) {

@@ -2,6 +2,7 @@
 #include "spec/network/type_layers.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "spec/network/type.hpp"
 
@@ -37,17 +38,82 @@ void check_repeated(const Place& rows, const std::vector<std::string>& kinds, co
     }
 }
 
-std::optional<JsonValue> kinds_at_places(const Place& row, const JsonValue& config, std::size_t layers) {
-    const JsonValue* places = said(config, row.member("key").text());
-    if (!places) return std::nullopt;
+namespace {
+
+/// A list of kinds from the places of one of them.
+JsonValue kinds_at_places(const Place& row, const JsonValue& places, std::size_t layers) {
     JsonValue made = JsonValue::list({});
     for (std::size_t i = 0; i < layers; ++i) {
-        const bool there = std::any_of(places->items.begin(), places->items.end(), [i](const JsonValue& place) {
+        const bool there = std::any_of(places.items.begin(), places.items.end(), [i](const JsonValue& place) {
             return place.kind == JsonKind::integer && place.integer == static_cast<std::int64_t>(i);
         });
         made.items.push_back(row.member(there ? "kind" : "other").json());
     }
     return made;
+}
+
+/// A list of kinds from a text with a letter for each layer.
+JsonValue kinds_by_letters(const Place& kinds, const std::string& text) {
+    JsonValue made = JsonValue::list({});
+    for (const char letter : text) {
+        const std::string one(1, letter);
+        made.items.push_back(kinds.has(one) ? kinds.member(one).json() : JsonValue::of(std::string_view(one)));
+    }
+    return made;
+}
+
+/// The text with a letter for each layer.
+const JsonValue* letters_of(const Place& row, const JsonValue& config) {
+    if (!row.has("letters")) return nullptr;
+    const JsonValue* text = said(config, row.member("letters").member("key").text());
+    return text && text->kind == JsonKind::text ? text : nullptr;
+}
+
+}  // namespace
+
+std::optional<JsonValue> kinds_said(const Place& row, const std::string& key, const JsonValue& config,
+                                    std::size_t layers) {
+    if (const JsonValue* list = said(config, key)) return *list;
+    if (row.has("places"))
+        if (const JsonValue* places = said(config, row.member("places").member("key").text()))
+            return kinds_at_places(row.member("places"), *places, layers);
+    if (const JsonValue* text = letters_of(row, config))
+        return kinds_by_letters(row.member("letters").member("kinds").object(), text->text);
+    return std::nullopt;
+}
+
+std::int64_t layers_listed(const Place& row, const JsonValue& config) {
+    const JsonValue* list = row.has("list") ? said(config, row.member("list").text()) : nullptr;
+    if (list) return list->kind == JsonKind::list ? static_cast<std::int64_t>(list->items.size()) : 0;
+    const JsonValue* text = letters_of(row, config);
+    return text ? static_cast<std::int64_t>(text->text.size()) : 0;
+}
+
+void mark_ends(const Place& row, std::vector<std::string>& kinds) {
+    const Place ends = row.member("ends").object();
+    const auto mark = [&](const char* end, std::string& kind) {
+        if (!ends.has(end)) return;
+        const std::string& own = ends.member(end).text();
+        kind = kind.empty() ? own : own + "+" + kind;
+    };
+    mark("first", kinds.front());
+    if (kinds.size() > 1 || !ends.has("first")) mark("last", kinds.back());
+}
+
+std::vector<std::string> recorded_state(const Place& row, const std::vector<std::string>& kinds) {
+    if (kinds.size() == 1) return kinds;
+    const bool ends = row.has("ends");
+    if (ends && !row.has("kinds")) {
+        std::vector<std::string> state(4);
+        mark_ends(row, state);
+        return state;
+    }
+    const std::set<std::string> there(kinds.begin() + (ends ? 1 : 0), kinds.end());
+    if (there.size() == 1 && !ends) return std::vector<std::string>(4, kinds.front());
+    std::vector<std::string> state{kinds.front()};
+    state.insert(state.end(), there.begin(), there.end());
+    state.push_back(kinds.back());
+    return state;
 }
 
 const JsonValue& known_as(const Place& row, const JsonValue& kind) {

@@ -1,6 +1,7 @@
 // Kinds of layers that a configuration says in other ways than as a list: by places, by a pattern, or once more.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,8 +20,20 @@ using Report = std::function<void(std::string_view key, std::string what)>;
 void check_repeated(const Place& rows, const std::vector<std::string>& kinds, const JsonValue& config,
                     const Report& refuse);
 
-/// A list of kinds from the places of one of them; nothing where the configuration has none.
-std::optional<JsonValue> kinds_at_places(const Place& row, const JsonValue& config, std::size_t layers);
+/// The kinds of layers that a configuration says: by its list, by the places of one of them, or by a text with a letter
+/// for each layer. Nothing where it says none.
+std::optional<JsonValue> kinds_said(const Place& row, const std::string& key, const JsonValue& config,
+                                    std::size_t layers);
+
+/// How many layers the list or the text has, where no number is said.
+std::int64_t layers_listed(const Place& row, const JsonValue& config);
+
+/// Marks the first or the last layer, which is of a kind of its own (`ends`).
+void mark_ends(const Place& row, std::vector<std::string>& kinds);
+
+/// The layers that were recorded in place of these: one, or four of one kind, or the first, all that there are, and the
+/// last.
+std::vector<std::string> recorded_state(const Place& row, const std::vector<std::string>& kinds);
 
 /// A kind of layer by the name that it has in the recording: older configurations name some in another way.
 const JsonValue& known_as(const Place& row, const JsonValue& kind);

@@ -4,6 +4,8 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator
 
+#: Why variants with checkpointing are left out of a document.
+NO_CHECKPOINTING = "the class does not support gradient checkpointing"
 _SUM = r"[-+*/%()0-9BSa-z_]+"  # of numbers, B, S and keys of the configuration
 EXPRESSION = re.compile(f"^={_SUM}$")
 CONDITION = re.compile(f"^{_SUM} (<|<=|>|>=|==|!=) {_SUM}$")

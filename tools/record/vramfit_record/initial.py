@@ -5,6 +5,7 @@ but values that are computed for one are made before that is asked (modeling_qwe
 """
 from __future__ import annotations
 
+import weakref
 from typing import Any, Iterator
 
 import torch
@@ -14,16 +15,25 @@ FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "full", "ran
 
 
 class Made(TorchFunctionMode):
-    """Tensors that factories make on the device."""
+    """Tensors that factories make on the device, and how many of their size and dtype are there at once with what is computed of them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.tensors: list[torch.Tensor] = []
+        self.kinds: list[tuple[torch.Size, torch.dtype]] = []
+        self.most: dict[tuple[torch.Size, torch.dtype], int] = {}
+        self.there: list[weakref.ref[torch.Tensor]] = []
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = function(*args, **(kwargs or {}))
-        if resolve_name(function) in FACTORIES and isinstance(out, torch.Tensor) and out.device.type == "cuda":
-            self.tensors.append(out)
+        if not isinstance(out, torch.Tensor) or out.device.type != "cuda" or isinstance(out, torch.nn.Parameter):
+            return out
+        kind = out.shape, out.dtype
+        if resolve_name(function) in FACTORIES:
+            self.kinds.append(kind)
+        there = [t for t in (one() for one in self.there) if t is not None]
+        if all(t is not out for t in there) and out._base is None and kind in self.kinds:
+            self.there.append(weakref.ref(out))
+            self.most[kind] = max(self.most.get(kind, 0), 1 + sum((t.shape, t.dtype) == kind for t in there))
         return out
 
 
@@ -36,7 +46,7 @@ def owned(module: Any, model: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def mark_initial(network: Any) -> None:
-    """Gives a parameter the dtype of a tensor of its size that is made for it, as `_initial`. To be called under the fake mode."""
+    """Gives a parameter the dtype of a tensor of its size that is made for it, and how many there are at once, as `_initial`. To be called under the fake mode."""
     try:
         from transformers import initialization  # noqa: F401  older ones ask before they compute
     except ImportError:
@@ -49,7 +59,7 @@ def mark_initial(network: Any) -> None:
             model._init_weights(module)
         for p in own:
             del p._is_hf_initialized
-        for t in made.tensors:
-            of = next((p for p in reversed(own) if p.shape == t.shape), None)
+        for shape, dtype in made.kinds:
+            of = next((p for p in reversed(own) if p.shape == shape), None)
             if of is not None:
-                of._initial = str(t.dtype).removeprefix("torch.")
+                of._initial = {"initial": str(dtype).removeprefix("torch."), **({"initials": most} if (most := made.most[shape, dtype]) > 1 else {})}

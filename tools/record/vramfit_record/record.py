@@ -15,6 +15,7 @@ from . import device, networks, passes, sizes, tree
 from .declared import described
 from .flash import flash_attention
 from .loops import TooFewRounds
+from .check import NO_CHECKPOINTING
 from .merge import Different, Merge, Point, Table, fit_at, places_of
 from .programs import draft_of
 from .passes import Condition
@@ -22,8 +23,6 @@ from .sizes import Fit
 from .variants import BASE, BY_DTYPE, CHUNKS, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
 
 SCHEMA = "vramfit.network/1"
-
-NO_CHECKPOINTING = "the class does not support gradient checkpointing"
 #: Where the calls depend on batch or length, this many sizes are kept as examples: such a recording is not for use.
 MOST_SINGLE = 1
 
@@ -37,7 +36,7 @@ class Networks:
     vary: dict[str, tuple[int, ...]] = field(default_factory=dict)  # keys of the configuration, and their values at the points
     config_of: Callable[[dict[str, int]], Any] | None = None  # the configuration of such values; else they are set in `config`
     longer: bool = False  # loops over chunks of a row have several rounds
-    above: str = ""  # a key or number that rows are longer than
+    above: str = ""  # a key, half of one, or a number that rows are longer than
     chunk: int = 0  # rows are filled up to chunks of this length
     whole: bool = False  # and are as long as whole ones
     made: dict[Any, Any] = field(default_factory=dict)
@@ -66,7 +65,10 @@ class Networks:
         return [replace(p, length=self.least(i) + (LONGER[p.length] if self.longer else p.length), keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
 
     def least(self, i: int) -> int:
-        return 0 if not self.above else int(self.above) if self.above.isdigit() else self.vary[self.above][i]
+        if not self.above or self.above.isdigit():
+            return int(self.above or 0)
+        key, _, divisor = self.above.partition("//")
+        return self.vary[key][i] // int(divisor or 1)
 
 
 def check_varied(vary: dict[str, tuple[int, ...]]) -> None:
@@ -161,7 +163,7 @@ def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[di
 
 
 #: masking_utils.py compares the length with a window (5.17.0 _ignore_causal_mask_sdpa: kv_length >= local_attention_size).
-WINDOW = re.compile(r"S >= ([a-z_]+|[0-9]+)")
+WINDOW = re.compile(r"S >= ([a-z_]+(?://2)?|[0-9]+)")
 
 
 #: What a row that is shorter than a chunk is filled up with (5.17.0 modeling_granitemoehybrid.py mamba2_chunk_scan: pad_size > 0).
@@ -173,7 +175,7 @@ def filling(chunk: int) -> str:
 
 
 def reachable(nets: Networks, window: str) -> bool:
-    return window.isdigit() or window in nets.vary
+    return window.isdigit() or window.removesuffix("//2") in nets.vary
 
 
 def record_batches(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:

@@ -132,6 +132,17 @@ class Fit:
 
     def of_state_space(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """What goes through the convolution, and all that is projected (transformers modeling_granitemoehybrid.py, GraniteMoeHybridMambaLayer)."""
+        names = ("mamba_num_heads", "mamba_head_dim", "ssm_state_size")  # eight groups (transformers modeling_nemotron_h.py, NemotronHMamba2Mixer)
+        if all(name in self.keys for name in names):
+            rows = list(zip(*(self.keys[name] for name in names)))
+            yield "mamba_num_heads*mamba_head_dim+16*ssm_state_size", tuple(n * h + 16 * d for n, h, d in rows)
+            yield "2*mamba_num_heads*mamba_head_dim+16*ssm_state_size+mamba_num_heads", tuple(2 * n * h + 16 * d + n for n, h, d in rows)
+        names = ("mamba_d_ssm", "mamba_d_state", "mamba_n_heads")  # a width of its own (transformers modeling_falcon_h1.py, FalconH1Mixer)
+        if all(name in self.keys for name in names):
+            rows = list(zip(*(self.keys[name] for name in names)))
+            for groups in (1, 2):
+                yield f"mamba_d_ssm+{2 * groups}*mamba_d_state", tuple(w + 2 * groups * d for w, d, _ in rows)
+                yield f"2*mamba_d_ssm+{2 * groups}*mamba_d_state+mamba_n_heads", tuple(2 * w + 2 * groups * d + n for w, d, n in rows)
         for state, heads in (("mamba_d_state", "mamba_n_heads"), ("state_size", "num_heads")):
             names = ("hidden_size", state, heads)
             if not all(name in self.keys for name in names):

@@ -52,7 +52,7 @@ def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: 
 
 def flags_of(p: torch.nn.Parameter) -> list[dict[str, Any]]:
     """What is unusual about it."""
-    flags = {**({} if p.requires_grad else {"requires_grad": False}), **({"initial": p._initial} if hasattr(p, "_initial") else {})}
+    flags = {**({} if p.requires_grad else {"requires_grad": False}), **getattr(p, "_initial", {})}
     return [flags] if flags else []
 
 

@@ -19,7 +19,6 @@ Tensor attended(const Arguments& a) {
     how.forced = a.run().plan.load.sdpa_kernel;
     if (a.run().plan.load.sdpa_expand_kv && how.enable_gqa) a.refuse("load.sdpa_expand_kv");
     const Tensor mask = a.optional_tensor(3, "attn_mask");
-    if (mask.defined() && mask.requires_grad()) a.refuse("a mask with a gradient");
     return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), mask, how);
 }
 

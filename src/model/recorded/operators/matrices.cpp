@@ -7,6 +7,7 @@
 #include "engine/ops/loss.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pad.hpp"
+#include "engine/ops/rms_norm.hpp"
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/triangular.hpp"
 #include "model/network/called.hpp"
@@ -80,6 +81,15 @@ Tensor normalized(const Arguments& a) {
     return engine::layer_norm(a.tensor(0), a.optional_tensor(2, "weight"), a.optional_tensor(3, "bias"));
 }
 
+/// F.rms_norm over the last dimension.
+Tensor normalized_by_squares(const Arguments& a) {
+    const network::Argument* shape = a.find(1, "normalized_shape");
+    if (!shape || !shape->is(ArgumentKind::list) || shape->items.size() != 1)
+        a.refuse("a normalization over several dimensions");
+    if (a.optional_tensor(2, "weight").defined()) a.refuse("a weight");
+    return rms_norm(a.tensor(0));
+}
+
 /// F.pad(t, ...) of one dimension, at its end or in front.
 Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
@@ -150,6 +160,7 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.softmax", softmaxed<2>},
     {"torch.Tensor.softmax", softmaxed<2>},
     {"torch.nn.functional.layer_norm", normalized},
+    {"torch.nn.functional.rms_norm", normalized_by_squares},
     {"torch.bmm", product},
     {"torch.Tensor.bmm", product},
     {"torch.Tensor.baddbmm", product_and_sum},

@@ -29,12 +29,13 @@ Tensor mean(const Arguments& a) {
 }
 
 Tensor total(const Arguments& a) {
-    if (a.find("dtype")) a.refuse("another dtype");
     const network::Argument* dim = a.find(1, "dim");
-    if (!dim) return sum_all(a.tensor(0));
+    const std::optional<DType> dtype = a.dtype(a.find("dtype"));
     const Tensor t = a.tensor(0);
+    if (dtype && (!dim || !is_floating(t.dtype()))) a.refuse("another dtype");
+    if (!dim) return sum_all(t);
     if (!is_floating(t.dtype())) return sum_dim(t, a.integer(*dim), keeps_dim(a), DType::int64);
-    return sum_over(t, a.integer(*dim), keeps_dim(a));
+    return sum_over(t, a.integer(*dim), keeps_dim(a), dtype);
 }
 
 Tensor log_of_sum(const Arguments& a) {

@@ -100,8 +100,7 @@ Tensor subscript(const Arguments& a) {
         if (!part(i).is(ArgumentKind::none) && !part(i).is(ArgumentKind::ellipsis)) ++used;
     }
     const bool rows = places.size() == 1 && count == 1 && places[0].dtype() == DType::int64;
-    const bool of_numbers = needs_grad(t) && t.dim() == 1 && places.size() == 1 && places[0].is_contiguous();
-    if (rows && (places[0].dim() == 1 || !t.requires_grad() || of_numbers))  // without a gradient whatever the strides
+    if (rows && (places[0].is_contiguous() || !t.requires_grad()))  // without a gradient whatever the strides
         return index_rows(t, places[0]);
     if (!places.empty() && places.size() != count) a.refuse("an index tensor beside other parts");
     if (!places.empty()) return picked_at(a, t, places);

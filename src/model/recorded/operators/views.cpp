@@ -97,9 +97,14 @@ Tensor repeated(const Arguments& a) {
     const Dims times = a.dims(1);
     if (times.size() < t.dim()) a.refuse("fewer repeats than dimensions");
     if (t.requires_grad()) {
-        for (int i = 1; i < times.size(); ++i)
-            if (!same(times[i], Size(1)) || times.size() != t.dim()) a.refuse("a gradient");
-        return repeat_below(t, times[0]);
+        int along = 0;
+        for (int i = 0; i < times.size(); ++i) {
+            if (same(times[i], Size(1))) continue;
+            if (!same(times[along], Size(1)) && along != i) a.refuse("a gradient of several dimensions");
+            along = i;
+        }
+        if (times.size() != t.dim()) a.refuse("a gradient of more dimensions");
+        return repeat_along(t, along, times[along]);
     }
     Dims sizes = times;
     for (int i = 0; i < t.dim(); ++i) sizes[times.size() - t.dim() + i] *= t.size(i);

@@ -25,27 +25,28 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
              **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), 8 * chance.randint(3, 60)), "rotary_dim": 2 * chance.randint(1, 4), "num_kv_heads": kv, "max_seq_len": chance.randint(200, 9000)}
     sizes["word_embed_proj_dim"] = sizes["embedding_size"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= {"max_position_embeddings": chance.randint(200, 900)} if "max_position_embeddings" in SIZES_OF.get(type_["model_type"], ()) else {}
-    sizes |= experts_of(chance)
+    sizes |= experts_of(chance) | {"mamba_d_ssm": 16 * chance.randint(2, 20), "local_attention": 2 * chance.randint(130, 2000)}
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
     sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
-        if "states" not in row or ("default" in row and chance.random() < 0.15 and not row["key"].startswith("linear_num") and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads", "whole_tie_word_embeddings")):
+        if "states" not in row or ("default" in row and chance.random() < 0.15 and not row["key"].startswith("linear_num") and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads", "whole_tie_word_embeddings", "local_attention")):
             continue
         state = chance.choice(row["states"])
         if at == 0 and keys.standard(row["key"]) == "pad_token_id":
             state = 0
         if isinstance(state, dict):
             name = keys.standard(row["key"])
-            state = chance.choice((2, 4, 8)) if name == "mamba_n_heads" else chance.choice((16, 32)) if name == "num_heads" else sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
+            state = chance.choice((2, 4, 8)) if name == "mamba_n_heads" else 8 * chance.randint(2, 5) if name == "mamba_num_heads" else chance.choice((16, 32)) if name == "num_heads" else sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
         config[row["key"]] = state
     config |= {key: size if isinstance(size, int) else chance.choice(size) for key, size in keys.sizes_with(config).items()}
     defaults = {row["key"]: row["default"] for row in type_["keys"] if isinstance(row.get("default"), int)}
     for row in type_["keys"]:
         if "equal" in row and ("default" in row or chance.random() < 0.3):
             config[row["key"]] = folded(row["equal"][1:], {**defaults, **config})
+    config |= {row["key"]: [round(chance.uniform(0.1, 2.0), 3) for _ in range(row["factors"])] for row in type_["keys"] if "factors" in row and chance.random() < 0.7}
     if "shared" in type_["layers"]:
         return {**config, **shared_layers(type_, heads, at, chance)}
     count = 1 if at == 1 and any(len(state) == 1 for state in type_["choices"][LAYERS]) else chance.choice((2, 2, 3, 4, 5))
@@ -56,6 +57,9 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
             config[layers["count"]["key"]] = chance.randint(0, count)
     elif "second" in layers:
         config |= in_two_ways(type_, keys, chance)
+    elif "letters" in layers:
+        del config[layers["key"]]
+        config |= by_letters(type_, chance)
     elif "kinds" in layers and not ("pattern" in layers and chance.random() < 0.3):
         name, listed = layers.get("list", "layer_types"), [chance.choice(layers["kinds"]) for _ in range(count)]
         config |= places_in(type_["model_type"], listed) if type_["model_type"] in BY_PLACES else {name: listed, **types_of(name, listed)}
@@ -96,6 +100,17 @@ def in_two_ways(type_: dict[str, Any], keys: Keys, chance: random.Random) -> dic
     if len(keys.second) == 2 and chance.random() < 0.5:
         said[keys.second["count"]] = said.pop(keys.second["list"]).count("dense")
     return {type_["layers"]["key"]: len(kinds), **said}
+
+
+def by_letters(type_: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """Layers of an order that was recorded, as a text or as a list; their number is said beside them, or not."""
+    layers, state = type_["layers"], chance.choice(type_["choices"][LAYERS])
+    middle = [kind for kind in sorted(set(state)) if kind not in (state[0], state[-1])] + [chance.choice(state) for _ in range(chance.randint(0, 3))]
+    chance.shuffle(middle)
+    kinds = [state[0], *middle, state[-1]]
+    text = "".join({v: k for k, v in layers["letters"]["kinds"].items()}[kind] for kind in kinds)
+    said = {layers["key"]: len(kinds)} if chance.random() < 0.5 else {}
+    return {**said, **({layers["letters"]["key"]: text} if chance.random() < 0.6 else {layers["list"]: kinds})}
 
 
 def experts_of(chance: random.Random) -> dict[str, int]:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from .kinds import at_ends, by_letters, layers_listed, state_among
 from .parts import flattened
 from .sharing import rope_not_known, state_of, with_roles
 from .trees import moved, name_of_row
@@ -78,6 +79,11 @@ class Config:
             if value is not None and not same(value, wanted):
                 raise NotKnown(f"{key}: {value}, recorded with {wanted}")
             return
+        if "factors" in row:
+            value = self.given.get(key)
+            if value is not None and not (isinstance(value, list) and len(value) == row["factors"] and all(is_number(x) and x > 0 for x in value)):
+                raise NotKnown(f"{key}: {value}, recorded with {row['factors']} factors")
+            return
         if row.get("absent"):
             if self.given.get(key) is not None:
                 raise NotKnown(f"{key}: given")
@@ -112,7 +118,7 @@ class Config:
 
     def read_layers(self) -> None:
         row = self.type["layers"]
-        count = self.given.get(row["key"], row["default"])
+        count = self.given.get(row["key"], row["default"] if "default" in row else layers_listed(row, self.given))
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= row.get("most", count):
             raise NotKnown(f"{row['key']}: {count}")
         name = row.get("list", "layer_types")
@@ -122,12 +128,12 @@ class Config:
             by_count = "count" in second and self.given.get(second.get("list")) is None
             ways = self.stepped(second, count) if "step" in second else self.counted(second, count) if by_count else self.listed(second, second["list"], count)
             kinds = [f"{way}+{kind}" for way, kind in zip(ways, kinds)]
+        kinds = at_ends(row.get("ends", {}), kinds)
         for said in row.get("repeated", []):
             self.check_repeated(said, kinds)
         if "shared" in row:
             return self.share(row, kinds)
-        there = sorted(set(kinds))
-        state = kinds if count == 1 else [kinds[0]] * 4 if len(there) == 1 else [kinds[0], *there, kinds[-1]]
+        state = state_among(kinds, row)
         if state not in self.type["choices"][LAYERS]:
             raise NotKnown(f"layer_types: {state}")
         self.kinds, self.chosen[LAYERS] = kinds, state
@@ -176,6 +182,8 @@ class Config:
         places = row.get("places")
         if kinds is None and places and self.given.get(places["key"]) is not None:
             kinds = [places["kind"] if i in self.given[places["key"]] else places["other"] for i in range(count)]
+        if kinds is None and "letters" in row:
+            kinds = by_letters(row["letters"], self.given)
         if kinds is None:
             if "pattern" not in row:
                 raise NotKnown(f"{name}: the key is missing")

@@ -13,7 +13,8 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, LEGACY, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
+from .kinds import at_ends
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
@@ -135,6 +136,8 @@ class Keys:
             return STATES[1:] if self.parts else STATES  # none of those that are recorded whole takes the keys and values of others
         if self.model_type in LAYER_STATES:
             return LAYER_STATES[self.model_type]
+        if self.model_type in ENDS:
+            return [at_ends(ENDS[self.model_type], [""] * count) for count in (4, 1)]
         if self.count:
             first, then = COUNTS[self.count]
             return [[first, first, then, then], [then] * 4]
@@ -165,7 +168,7 @@ class Keys:
     def layer_row(self) -> dict[str, Any]:
         """How many layers there are, and where nothing is said, of which kinds."""
         key = self.names.get("num_hidden_layers", "num_hidden_layers")
-        row: dict[str, Any] = {"key": key, "default": self.defaults[key]}
+        row: dict[str, Any] = {"key": key, **({"default": self.defaults[key]} if key in self.defaults else {})}
         for name in LISTS:  # a list that is not asked for: as long as all of it is of one kind
             if name not in (self.list, *self.second.values()) and isinstance(self.defaults.get(name), list):
                 kinds = self.made({**self.values(self.base(), 0), key: 512})[name]
@@ -178,14 +181,15 @@ class Keys:
             row |= {"shared": self.shared} if self.shared else {}
             kinds = self.kinds_by_default(key)
             row |= {"names": LEGACY[self.model_type]} if self.model_type in LEGACY else {}
-            if self.model_type in AT_PLACES:
-                row["places"] = AT_PLACES[self.model_type]
+            row |= {"places": AT_PLACES[self.model_type]} if self.model_type in AT_PLACES else {}
+            row |= {"letters": LETTERS[self.model_type]} if self.model_type in LETTERS else {}
             found = kinds and next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
             if found:
                 begin, period = found
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
         if self.second:
             row["second"] = self.second_row(key)
+        row |= {"ends": ENDS[self.model_type]} if self.model_type in ENDS else {}
         return {**row, "repeated": REPEATED[self.model_type]} if self.model_type in REPEATED else row
 
     def second_row(self, key: str) -> dict[str, Any]:
@@ -205,7 +209,8 @@ class Keys:
         """Of 48 layers; none where a class has a default for one number of layers only."""
         try:
             values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None}
-            return self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
+            kinds = self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
+            return kinds if len(kinds) == 48 else []
         except Exception:  # noqa: BLE001  the class's own refusal
             return []
 

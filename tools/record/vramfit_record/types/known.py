@@ -19,15 +19,17 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (6, 2, 5)),
-    "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291),
+    "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291), "local_attention": (1034, 1154, 1278),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
-    "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
+    "mamba_num_heads": (40, 16, 24), "mamba_head_dim": (22, 10, 26), "ssm_state_size": (36, 44, 28), "moe_latent_size": (68, 92, 124), "moe_shared_expert_intermediate_size": (184, 232, 88),
+    "mamba_d_ssm": (224, 440, 320), "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
     "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
     "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding).
 SIZES_OF = dict.fromkeys(("marian", "pegasus"), {"max_position_embeddings": (503, 701, 607)})
 #: The class asks for an even number of pairs of keys and values.
 SIZES_OF["diffllama"] = {"num_attention_heads": (24, 16, 20)}
+SIZES_OF["nemotron_h"] = {"num_experts_per_tok": (2, 3, 7)}  # others give with the heads of its state space the number of chunks of a row
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "diffllama": {"num_key_value_heads": (8, 4, 2)}, "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
 POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
@@ -38,7 +40,7 @@ SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 11
 QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
 DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid")  # layers of linear attention beside those of full attention
 #: Types of which plain rotary embeddings were recorded.
-PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba")
+PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba", "falcon_h1")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
 #: No published model has biases of attention.
 RARE: dict[str, list[Any]] = {"attention_bias": [False]}
@@ -51,19 +53,36 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                                               **dict.fromkeys(("embedding_multiplier", "logits_scaling", "residual_multiplier", "attention_multiplier"), [REAL])},
                                          "bamba": {**RARE, "mlp_bias": [False], "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "z_loss_coefficient": [0.0], "hidden_act": ["silu"]},
                                          "cohere2_moe": {"num_shared_experts": [SIZE, 0], "expert_selection_fn": ["sigmoid", "softmax"], "shared_expert_combination_strategy": ["average", "sum"], "sliding_window": [SIZE], "rms_norm_eps": [None, REAL]},
+                                         "nemotron_h": {**RARE, "attention_dropout": [0.0], "hidden_dropout": [0.0], "mlp_bias": [False], "use_bias": [False], "use_conv_bias": [True], "norm_topk_prob": [True], "mlp_hidden_act": ["relu2"], "sliding_window": [None],
+                                                        "n_groups": [8], "n_group": [1], "topk_group": [1], "moe_latent_size": [None, SIZE], "routed_scaling_factor": [REAL], "mamba_hidden_act": ["silu"]},
+                                         "modernbert-decoder": {**RARE, "hidden_activation": ["gelu"], "norm_bias": [False], "mlp_bias": [False], "decoder_bias": [True], "attention_dropout": [0.0], "mlp_dropout": [0.0], "embedding_dropout": [0.0], "sliding_window": []},
+                                         "doge": {**RARE, "mlp_bias": [False], "attention_dropout": [0.0], "hidden_dropout": [0.0], "is_moe": [False], "norm_topk_prob": [False], "sliding_window": [None]},
+                                         "falcon_h1": {**RARE, "mlp_bias": [False], "projectors_bias": [False], "attention_dropout": [0.0], "hidden_act": ["silu"], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "mamba_n_groups": [1, 2], "mamba_chunk_size": [256, 128],
+                                                       "mamba_norm_before_gate": [False],
+                                                       **dict.fromkeys(("lm_head_multiplier", "embedding_multiplier", "key_multiplier", "attention_out_multiplier", "attention_in_multiplier", "ssm_in_multiplier", "ssm_out_multiplier"), [REAL])},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
 ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
+#: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
+FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
 KINDS: dict[str, list[str]] = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
 #: Kinds of layers under names that a class takes for others (5.17.0 configuration_utils.py remap_legacy_layer_types).
-LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid",), {"mamba": "linear_attention", "attention": "full_attention"})
+LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid", "nemotron_h"), {"mamba": "linear_attention", "attention": "full_attention"})
 #: Layers as published models have them: those of a state space first, attention between them or behind them, or attention alone.
 STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("linear_attention", "linear_attention"), ("linear_attention", "full_attention"))] + [["full_attention"] * 4]
-LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2]}
+LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
+                                            "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
+                                            "nemotron_h": [["linear_attention", "full_attention", "linear_attention", kind, kind] for kind in ("moe", "mlp")]}
+#: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS), the last one's attention a bias
+#: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block) or has no norm (modeling_modernbert_decoder.py).
+ENDS: dict[str, dict[str, str]] = {"openai-gpt": {"first": "first"}, "gpt_neox_japanese": {"last": "last"},
+                                   "mamba2": {"first": "first"}, "modernbert-decoder": {"first": "first"}}
+#: A text with a letter for each layer, where there is no list (5.17.0 configuration_nemotron_h.py NemotronHConfig._pattern_to_list).
+LETTERS = {"nemotron_h": {"key": "hybrid_override_pattern", "kinds": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}}}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
 AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"},
              "bamba": {"key": "attn_layer_indices", "kind": "full_attention", "other": "linear_attention"}}
@@ -75,11 +94,11 @@ ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(QWEN3_5, {"mrope_section": [
 PAIRS = (("linear_num_value_heads", "linear_num_key_heads"), ("num_attention_heads", "num_kv_heads"), ("hidden_size", "word_embed_proj_dim"), ("hidden_size", "embedding_size"))
 EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim", "hidden_size == embedding_size"}  # in the base configuration
 GEMMAS_4 = ("gemma4_text", "gemma4")
-READ_BY_OTHERS: dict[str, set[str]] = {"falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, **dict.fromkeys(GEMMAS_4, {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"})}  # keys that networks of other choices read than the base's
+READ_BY_OTHERS: dict[str, set[str]] = {"modernbert-decoder": {"local_attention"}, "falcon_h1": {"mamba_norm_before_gate"}, "nemotron_h": {"intermediate_size"}, "falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, **dict.fromkeys(GEMMAS_4, {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"})}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
-ARGUMENTS = {"full_attention_interval": 4, "first_k_dense_replace": 0}
+ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0}
 #: Decoders of networks that have an encoder too, and whose other names of keys are the encoder's.
 DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet")
 OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
@@ -108,13 +127,15 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, "mamba2": {"num_heads": 16}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
+#: What a class computes of another key whatever is said (5.17.0 configuration_modernbert_decoder.py __post_init__).
+OF_OTHERS = {"modernbert-decoder": {"sliding_window": "=local_attention//2"}}
 #: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
-SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",), "phimoe": ("head_dim",)}
+SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",), "phimoe": ("head_dim",), "falcon_h1": ("head_dim",)}
 #: The part of each head that is turned where nothing is said, which published models say (modeling_rope_utils.py: 1.0).
 PARTIAL = {"glm4_moe_lite": 1.0}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
@@ -124,10 +145,10 @@ LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attent
 STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
 TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE),
+    **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE), "falcon_h1": {"mamba_d_head": ("mamba_d_ssm", "mamba_n_heads")},
     **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
-LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
+LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type")
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
 #: Types whose layers differ in two ways at once: beside their list of attention, feed-forward layers are dense or sparse by a list of their own, or dense
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
@@ -140,7 +161,8 @@ SECOND["llama4_text"] = {"step": "interleave_moe_layer_step"}
 REPEATED: dict[str, list[dict[str, Any]]] = {"llama4_text": [
     {"key": "layer_types", "pattern": [*["chunked_attention"] * 3, "full_attention"]}, {"key": "no_rope_layers", "pattern": [1, 1, 1, 0], "empty": True}, {"key": "moe_layers", "places": "sparse"}]}
 #: Keys that have the class's own value, whatever reads them.
-OWN_VALUE = {"llama4_text": {"no_rope_layer_interval": 4}, "gemma3": {"sliding_window_pattern": 6}}
+#: Nemotron-H takes some of its keys under older names too (5.17.0 configuration_nemotron_h.py __post_init__).
+OWN_VALUE = {"gpt_neox_japanese": {"rotary_pct": 1.0}, "nemotron_h": {"mamba_n_groups": 8, "mamba_d_conv": 4, "mamba_conv_bias": True, "mamba_chunk_size": 128}, "llama4_text": {"no_rope_layer_interval": 4}, "gemma3": {"sliding_window_pattern": 6}}
 #: Scaled rotary embeddings of mixtures: what published models have.
 ROPE_OF_MIXTURES = {"llama4_text": ("llama3",)}
 DENSE, SPARSE = "dense", "sparse"
@@ -157,12 +179,13 @@ SIZE_OF_EACH = dict.fromkeys(GEMMAS_4, "hidden_size_per_layer_input")
 BESIDE: dict[str, dict[str, Any]] = dict.fromkeys(GEMMAS_4, {"global_head_dim": 512, "num_global_key_value_heads": "=num_key_value_heads"})
 #: Keys that are looked at where another one is on.
 WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq_v", **dict.fromkeys(("num_experts", "top_k_experts", "moe_intermediate_size"), "enable_moe_block")}),
+        "falcon_h1": {"mamba_norm_before_gate": "mamba_rms_norm"},
         "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]]}
+FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
-                 "mellum": {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")}}
+                 **dict.fromkeys(("mellum", "modernbert-decoder"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
 

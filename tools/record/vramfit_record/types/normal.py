@@ -5,6 +5,8 @@ import json
 import re
 from typing import Any
 
+from ..check import NO_CHECKPOINTING
+
 #: Formulas are equal if they are at these batches and lengths, at which recordings are made and beside them.
 PLACES = ((2, 48), (3, 83), (5, 114), (7, 61), (1, 90))
 
@@ -20,7 +22,8 @@ def normal(document: dict[str, Any]) -> dict[str, Any]:
         kinds.append(digest({**row, "children": [[name, kinds[n]] for name, n in row.get("children", [])]}))
     variants = [{**{k: v for k, v in row.items() if k != "because"}, "program": programs[row["program"]]} for row in document["variants"]]
     network = {k: v for k, v in document["network"].items() if k not in ("config", "varied", "conditions")}
-    return {"network": network, "modules": kinds[document["root"]], "ties": document["ties"], "variants": variants, "refused": document["refused"]}
+    network |= {"checkpoint": sorted(network["checkpoint"])} if "checkpoint" in network else {}  # rows are looked up by name
+    return {"network": network, "modules": kinds[document["root"]], "ties": document["ties"], "variants": variants, "refused": [row for row in document["refused"] if row["reason"] != NO_CHECKPOINTING]}
 
 
 def digest(x: Any) -> str:

@@ -12,8 +12,8 @@ import transformers
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
-from .known import (ABSENT, ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OF_DECODERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+from .known import (ABSENT, ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FACTORS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
 from .parts import part_of
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
@@ -108,7 +108,10 @@ class TypeRecorder:
         row = {"key": name, "equal": f"={keys.formula(name)}"}
         if name in keys.has_to_be:
             values = keys.values(keys.base(), 0)
-            computed = keys.made({k: v for k, v in values.items() if k != name})[name] == values[name]
+            try:
+                computed = keys.made({k: v for k, v in values.items() if k != name})[name] == values[name]
+            except Exception:  # noqa: BLE001  the class's own refusal of its default beside these sizes
+                computed = False
             return row if computed else {**row, "default": keys.defaults[name]}
         try:
             return row if same_programs(self.record(keys.base()), self.recorded(keys.base(), with_equal=name)) else None
@@ -198,6 +201,7 @@ class TypeRecorder:
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name) and name not in keys.defaults]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
+        rows += [{"key": name, "factors": count} for name, count in FACTORS.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name and alias not in OF_DECODERS.get(keys.model_type, ())]
         known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
@@ -207,6 +211,9 @@ class TypeRecorder:
                 continue
             if name in OF_LAYERS:
                 rows.append({"key": name, "equal": OF_LAYERS[name].format(layers=keys.names.get("num_hidden_layers", "num_hidden_layers"))})
+                continue
+            if name in OF_OTHERS.get(keys.model_type, {}):
+                rows.append({"key": name, "equal": OF_OTHERS[keys.model_type][name]})
                 continue
             if name == "per_layer_config":  # what layers have of their own, in the way that newer releases save it
                 rows.append({"key": name, "absent": True})

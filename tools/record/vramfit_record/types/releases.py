@@ -16,10 +16,16 @@ from .keys import Keys
 from ..record import record_network
 
 
+def conditions(document: dict[str, Any]) -> set[str]:
+    """What sizes are compared with: where such a comparison turns out otherwise, the recording is no answer."""
+    return {json.dumps(row[1:]) for program in document["programs"] for row in program["code"] if row[0] == "if"}
+
+
 def by_engine(document: dict[str, Any]) -> dict[str, Any]:
-    """Without the programs of experts, of which the engine knows each release (src/model/recorded/expert_masks.hpp)."""
+    """Without the programs of experts, of which the engine knows each release (src/model/recorded/expert_masks.hpp), and without conditions."""
     experts = {row["class"] for row in document["modules"] if row.get("leaf") == "experts"}
-    programs = [{"class": row["class"], "inputs": row["inputs"], "code": []} if row.get("class") in experts else row for row in document["programs"]]
+    programs = [{"class": row["class"], "inputs": row["inputs"], "code": []} if row.get("class") in experts else {**row, "code": [one for one in row["code"] if one[0] != "if"]}
+                for row in document["programs"]]
     return {**document, "programs": programs}
 
 
@@ -32,8 +38,11 @@ def different(type_: dict[str, Any], configs: list[dict[str, Any]]) -> str:
             recorded = record_network(transformers.AutoConfig.for_model(config["model_type"], **values), keys.head, keys.variants)
         except Exception as error:  # noqa: BLE001  the library's own refusal
             return f"{type(error).__name__}: {str(error)[:150]}"
-        if found := difference(normal(by_engine(instantiate(type_, config))), normal(by_engine(hoisted(recorded)))):
+        made, there = instantiate(type_, config), hoisted(recorded)
+        if found := difference(normal(by_engine(made)), normal(by_engine(there))):
             return found
+        if more := conditions(there) - conditions(made):
+            return f"it compares sizes that the recording does not: {sorted(more)[0]}"
     return ""
 
 

@@ -150,7 +150,23 @@ def leaf(body: Any) -> Tree:
 
 def put(below: dict[str, Tree], name: str, tree: Tree) -> None:
     if below.setdefault(name, tree) != tree:
-        raise NotFolded(f"{name}: layers of one kind differ")
+        try:
+            below[name] = with_any_factor(below[name], tree)
+        except ValueError:
+            raise NotFolded(f"{name}: layers of one kind differ") from None
+
+
+def with_any_factor(a: Any, b: Any) -> Any:
+    """Two trees that are the same but for numbers with a fraction, of which only matters whether they are zero (a number of each layer, as lambda_init of diffllama is)."""
+    if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
+        return {k: with_any_factor(v, b[k]) for k, v in a.items()}
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return [with_any_factor(x, y) for x, y in zip(a, b)]
+    if a == b and type(a) is type(b):
+        return a
+    if all(x and isinstance(x, float) or x == "#varies" for x in (a, b)):
+        return "#varies"
+    raise ValueError
 
 
 def name_of_row(row: dict[str, Any]) -> str:

@@ -1,0 +1,34 @@
+"""Kinds of layers that a configuration says by a text, or by their place; the layers that are recorded in place of others. Needs nothing but Python."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def by_letters(row: dict[str, Any], given: dict[str, Any]) -> list[str] | None:
+    """The kinds that a text with a letter for each layer says, if there is one."""
+    text = given.get(row["key"])
+    return [row["kinds"].get(letter, letter) for letter in text] if isinstance(text, str) else None
+
+
+def layers_listed(row: dict[str, Any], given: dict[str, Any]) -> int | None:
+    """How many layers there are where only a list or a text says it."""
+    said = next((given[key] for key in (row["list"], row.get("letters", {}).get("key")) if given.get(key) is not None), None)
+    return len(said) if isinstance(said, (list, str)) else None
+
+
+def at_ends(ends: dict[str, str], kinds: list[str]) -> list[str]:
+    """Layers of which the first or the last one is of a kind of its own."""
+    last = len(kinds) - 1
+    marks = [ends["first"] if i == 0 and "first" in ends else ends["last"] if i == last and "last" in ends else "" for i in range(len(kinds))]
+    return ["+".join(part for part in pair if part) for pair in zip(marks, kinds)]
+
+
+def state_among(kinds: list[str], row: dict[str, Any]) -> list[str]:
+    """The layers that would be recorded in place of these: one, or four of one kind, or the first, all that there are, and the last."""
+    if len(kinds) == 1:
+        return kinds
+    ends = row.get("ends", {})
+    if ends and "kinds" not in row:
+        return at_ends(ends, [""] * 4)
+    there = sorted(set(kinds[1:] if ends else kinds))
+    return [kinds[0]] * 4 if len(there) == 1 and not ends else [kinds[0], *there, kinds[-1]]
