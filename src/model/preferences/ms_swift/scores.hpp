@@ -2,8 +2,9 @@
 #pragma once
 
 #include <optional>
-#include "model/network/network.hpp"
 
+#include "model/causal_lm/causal_lm.hpp"
+#include "model/network/network.hpp"
 #include "model/network/run.hpp"
 
 namespace vramfit::model {
