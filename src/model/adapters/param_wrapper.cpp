@@ -23,11 +23,22 @@ Tensor permuted_b(const Tensor& b, Size experts) {
     return transpose(transpose(by_expert, 0, 2), 1, 2);
 }
 
+/// torch 2.11 ATen/native/Linear.cpp einsum: nothing is summed over a dimension of one. b -- [E, out, 1], a -- [E, in,
+/// 1].
+Tensor product_of_one(const Tensor& b, const Tensor& a) {
+    const Tensor whole = mul(unsqueeze(b, 2), unsqueeze(a, 1));
+    return reshape(whole, {whole.size(0), whole.size(1), whole.size(2)});
+}
+
 /// peft 0.20 get_delta_weight: torch.einsum("o r e, e r i -> e o i", B, A) * scaling; autocast casts einsum's operands.
 Tensor product_by_expert(const ParameterAdapter& adapter, Size experts, bool transposed) {
-    const Tensor b = autocast_to_lower(reshape(adapter.b, {adapter.b.size(0), -1, experts}));
-    const Tensor a = autocast_to_lower(reshape(adapter.a, {experts, -1, adapter.a.size(-1)}));
-    const Tensor product = bmm(transpose(transpose(b, 0, 2), 1, 2), a);
+    const Tensor a_by_expert = reshape(adapter.a, {experts, -1, adapter.a.size(-1)});
+    const Tensor b_by_expert = reshape(adapter.b, {adapter.b.size(0), -1, experts});
+    const Tensor b = autocast_to_lower(b_by_expert);
+    const Tensor a = autocast_to_lower(a_by_expert);
+    const Tensor by_row = transpose(transpose(b, 0, 2), 1, 2);  // [E, out, r]
+    const bool is_sum = a.session().decide("einsum over several ranks", a.size(1) > 1);
+    const Tensor product = is_sum ? bmm(by_row, a) : product_of_one(by_row, transpose(a, 1, 2));
     return mul(transposed ? transpose(product, 1, 2) : product, 1.0);
 }
 
