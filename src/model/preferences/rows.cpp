@@ -7,7 +7,7 @@
 #include "model/causal_lm/classification.hpp"
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/contrast_rows.hpp"
-#include "model/preferences/llama_factory/rows.hpp"
+#include "model/preferences/labelled_rows.hpp"
 #include "model/preferences/process_reward/rows.hpp"
 #include "model/preferences/unpaired.hpp"
 

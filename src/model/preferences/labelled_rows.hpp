@@ -1,4 +1,4 @@
-// The rows of LLaMA-Factory's preference training, padded to a multiple of eight tokens.
+// The rows of LLaMA-Factory's and ms-swift's own preference training, which bring their labels.
 #pragma once
 
 #include "model/network/run.hpp"
