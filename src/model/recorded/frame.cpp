@@ -11,6 +11,7 @@
 #include "engine/ops/in_place.hpp"
 #include "model/recorded/own_functions.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/version.hpp"
 
 namespace vramfit::model {
 
@@ -34,6 +35,9 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
       on_host_(program_.values, false) {
     std::iota(bases_.begin(), bases_.end(), network::Number{0});
     if (here().bare) folded_ = std::make_unique<FoldedParameters>(*here().bare);
+    makes_angles_ = here().kind->class_name.ends_with("RotaryEmbedding") &&
+                    pass_->run.stack.rotary_multiplies_elements() &&
+                    version_from(pass_->model.document().transformers) < Version{5, 19, 0};
     if (here().kind->leaf == network::Leaf::experts) masks_.emplace(pass_->model.document(), pass_->run.stack);
 }
 
@@ -50,7 +54,10 @@ std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
     for (const network::Instruction& instruction : program_.code) {
         const recorded::Operator own = *next++;
         if (const auto* call = std::get_if<network::Call>(&instruction)) {
-            masks_ ? execute_of_experts(*call, own) : execute(*call, own);
+            if (masks_)
+                execute_of_experts(*call, own);
+            else
+                makes_angles_ ? execute_of_angles(*call, own) : execute(*call, own);
         } else if (const auto* loop = std::get_if<network::Repeat>(&instruction)) {
             execute(*loop, next);
             next += loop->begin.size() + loop->next.size();
@@ -143,6 +150,19 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
     std::vector<Tensor> made = run_it.several(arguments);
     if (made.size() != call.results.size()) arguments.refuse("another number of results");
     for (std::size_t i = 0; i < made.size(); ++i) keep(call, call.results[i], std::move(made[i]));
+}
+
+/// transformers 5.19.0 modeling_*.py RotaryEmbedding.forward: a product of elements in one expression, where 5.17 has a
+/// product of two matrices with names, which stay.
+void RecordedFrame::execute_of_angles(const network::Call& call, recorded::Operator run_it) {
+    std::vector<Tensor> factors;
+    if (call.function == "torch.Tensor.matmul")
+        for (const network::Argument& argument : call.arguments)
+            if (argument.is(network::Argument::Kind::value)) factors.push_back(slots_[argument.value]);
+    execute(call, run_it);
+    for (const Tensor& factor : factors)
+        for (Tensor& slot : slots_)
+            if (slot == factor) slot.reset();
 }
 
 void RecordedFrame::execute_of_experts(const network::Call& call, recorded::Operator run_it) {

@@ -74,6 +74,7 @@ class RecordedFrame : public recorded::Scope {
     // Instructions.
     void execute(const network::Call& call, recorded::Operator run_it);
     void execute_of_experts(const network::Call& call, recorded::Operator run_it);
+    void execute_of_angles(const network::Call& call, recorded::Operator run_it);
     void execute(const network::Call&) {}
     bool is_of_host(const network::Call& call) const;
     bool is_copied_from_host(const network::Call& call) const;
@@ -125,6 +126,7 @@ class RecordedFrame : public recorded::Scope {
     std::map<network::Number, std::pair<const network::Run*, std::size_t>> shared_;  ///< which unit's, and where
     std::unique_ptr<FoldedParameters> folded_;  ///< of the module, where they have adapters
     std::optional<ExpertMasks> masks_;          ///< of experts
+    bool makes_angles_ = false;                 ///< of rotary embeddings, as newer releases do than the recorded one
     std::vector<bool> on_host_;                 ///< values that were made on the host, of which no tensor is kept
 };
 
