@@ -19,6 +19,12 @@ struct ReentrantState : NodeState {
     DType autocast_dtype = DType::bfloat16;
 };
 
+UnitOfSeveral with_one_result(Unit unit) {
+    return [unit = std::move(unit)](std::span<const Tensor> called_with) {
+        return std::vector<Tensor>{unit(called_with)};
+    };
+}
+
 /// detach_variable.
 Tensor detached_leaf(const Tensor& t) {
     if (!t.defined()) return t;
@@ -65,10 +71,7 @@ const NodeType kCheckpointBackward{"CheckpointFunctionBackward", checkpoint_back
 }  // namespace
 
 Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments) {
-    const UnitOfSeveral of_one = [unit = std::move(unit)](std::span<const Tensor> called_with) {
-        return std::vector<Tensor>{unit(called_with)};
-    };
-    return checkpoint_reentrant(of_one, arguments).front();
+    return checkpoint_reentrant(with_one_result(std::move(unit)), arguments).front();
 }
 
 std::vector<Tensor> checkpoint_reentrant(UnitOfSeveral unit, const Arguments& arguments) {
@@ -125,10 +128,14 @@ Arguments arguments_of(const CheckpointFrame& frame) {
 }  // namespace
 
 Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments) {
+    return checkpoint_non_reentrant(with_one_result(std::move(unit)), arguments).front();
+}
+
+std::vector<Tensor> checkpoint_non_reentrant(UnitOfSeveral unit, const Arguments& arguments) {
     return checkpoint_non_reentrant(arguments[0].session(), std::move(unit), arguments);
 }
 
-Tensor checkpoint_non_reentrant(Session& session, Unit unit, const Arguments& arguments) {
+std::vector<Tensor> checkpoint_non_reentrant(Session& session, UnitOfSeveral unit, const Arguments& arguments) {
     if (!session.grad_enabled) return unit(arguments);
     Ref<CheckpointFrame> frame(new CheckpointFrame);
     frame->session = &session;

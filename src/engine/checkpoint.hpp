@@ -24,14 +24,15 @@ std::vector<Tensor> checkpoint_reentrant(UnitOfSeveral unit, const Arguments& ar
 
 /// The same with use_reentrant=False: saved-tensor hooks, recomputation with early stop. Units may be within units.
 Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments);
+std::vector<Tensor> checkpoint_non_reentrant(UnitOfSeveral unit, const Arguments& arguments);
 /// The same of a unit that may have no arguments: what it gets by name it closes over.
-Tensor checkpoint_non_reentrant(Session& session, Unit unit, const Arguments& arguments);
+std::vector<Tensor> checkpoint_non_reentrant(Session& session, UnitOfSeveral unit, const Arguments& arguments);
 
 /// _CheckpointFrame: what one non-reentrant unit keeps from forward to backward.
 struct CheckpointFrame {
     std::uint32_t refs = 0;
     Session* session = nullptr;
-    Unit unit;
+    UnitOfSeveral unit;
     Arguments arguments;           ///< held by input_saver's node
     Ref<Node> input_saver;         ///< within another unit, whose hooks take the arguments; null: they are held
     std::vector<bool> needs_grad;  ///< of what input_saver has

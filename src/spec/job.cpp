@@ -1,12 +1,15 @@
 // Job files: the outermost keys.
 #include "vramfit/spec/job.hpp"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "spec/adapters/read.hpp"
 #include "spec/config_read.hpp"
 #include "spec/job_read.hpp"
 #include "spec/json_parse.hpp"
+#include "spec/own_trainers.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/pair_rows.hpp"
@@ -96,13 +99,11 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
 
 void read_maker(ObjectReader& trl, TrainPlan& plan) {
     ObjectReader::set(plan.preference.maker, trl.choice<TrainerMaker>("trainer", kTrainerMakerNames));
-    if (plan.preference.maker != TrainerMaker::llama_factory && plan.preference.maker != TrainerMaker::ms_swift) return;
+    const std::string_view title = title_of_own(plan.preference.maker);
+    if (title.empty()) return;
     if (trl.has("peft_config") && plan.trl_makes_adapters)
-        trl.problems().invalid(
-            trl.path("peft_config"),
-            fmt::format("{} makes the adapters before its trainer",
-                        plan.preference.maker == TrainerMaker::ms_swift ? "ms-swift" : "LLaMA-Factory"),
-            "false");
+        trl.problems().invalid(trl.path("peft_config"), fmt::format("{} makes the adapters before its trainer", title),
+                               "false");
     plan.trl_makes_adapters = false;
 }
 

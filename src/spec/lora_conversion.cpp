@@ -2,7 +2,6 @@
 #include "spec/lora_conversion.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <span>
@@ -10,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "spec/last_part.hpp"
+#include "spec/listed.hpp"
 #include "spec/regular_expression.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -42,21 +43,16 @@ constexpr std::string_view kLikeQwen2Moe[] = {
     "mellum",     "olmoe",       "qwen3_moe",   "qwen3_next",    "solar_open"};
 
 std::span<const Renamed> renamed_in(const ModelSpec& model) {
-    const auto is_in = [&](const auto& types) {
-        return std::find(std::begin(types), std::end(types), model.model_type) != std::end(types);
-    };
-    if (is_in(kLikeMixtral)) return kMixtral;
-    if (is_in(kLikeQwen2Moe)) return kQwen;
+    if (is_listed(kLikeMixtral, model.model_type)) return kMixtral;
+    if (is_listed(kLikeQwen2Moe, model.model_type)) return kQwen;
     return {};
 }
-
-std::string leaf_of(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 /// _resolve_string_target_modules of "all-linear": last parts of names, and all renamed modules.
 std::set<std::string> all_linear(const ModelSpec& model, std::span<const Renamed> renamed) {
     std::set<std::string> names;
     for (const NamedModule& module : modules_of(model))
-        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) names.insert(leaf_of(module.name));
+        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) names.emplace(last_part(module.name));
     for (const Renamed& r : renamed) names.emplace(r.module);
     return names;
 }
@@ -70,7 +66,7 @@ std::set<std::string> matched(const ModelSpec& model, const std::string& pattern
         if (std::regex_match(key, wanted)) names.emplace(name);
     };
     for (const NamedModule& module : modules_of(model)) {
-        look_at(module.name, leaf_of(module.name));
+        look_at(module.name, last_part(module.name));
         for (const BareParameter& parameter : module.parameters) {
             look_at(fmt::format("{}.{}", module.name, parameter.name), parameter.name);
             for (const Renamed& r : renamed)

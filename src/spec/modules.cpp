@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "spec/config_family.hpp"
+#include "spec/last_part.hpp"
 #include "spec/lora_conversion.hpp"
 #include "spec/network/model.hpp"
 #include "spec/regular_expression.hpp"
@@ -108,8 +109,6 @@ class Matcher {
     std::vector<std::pair<std::regex, std::int64_t>> ranks_;
     std::vector<std::pair<std::regex, double>> alphas_;
 };
-
-std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 void add_once(std::vector<std::string>& names, std::string name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
@@ -219,12 +218,11 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
     // tuners_utils.py _inject_parameters: behind all modules.
     for (const NamedModule& module : modules) {
         if (module.kind == ModuleKind::linear && matches_any(module.name + ".weight", converted.target_parameters))
-            throw Error(
-                ErrorKind::unsupported, "peft.target_modules",
-                fmt::format("peft adapts {}.weight as a parameter, as it does experts, which is not supported "
-                            "for a linear layer",
-                            module.name),
-                fmt::format("a list of target_modules without '{}'", module.name.substr(module.name.rfind('.') + 1)));
+            throw Error(ErrorKind::unsupported, "peft.target_modules",
+                        fmt::format("peft adapts {}.weight as a parameter, as it does experts, which is not supported "
+                                    "for a linear layer",
+                                    module.name),
+                        fmt::format("a list of target_modules without '{}'", last_part(module.name)));
         for (const BareParameter& p : module.parameters)
             if (matches_any(fmt::format("{}.{}", module.name, p.name), converted.target_parameters))
                 targets.push_back(matcher.target_of(module, p.name));
@@ -240,7 +238,7 @@ std::vector<std::string> default_targets(const ModelSpec& model) {
     for (const NamedModule& module : modules_of(model)) {
         const bool chosen = module.part == ModulePart::query || module.part == ModulePart::value ||
                             module.part == ModulePart::query_key_value;
-        if (chosen && module.layer == 0) names.push_back(module.name.substr(module.name.rfind('.') + 1));
+        if (chosen && module.layer == 0) names.emplace_back(last_part(module.name));
     }
     return names;
 }
@@ -248,7 +246,7 @@ std::vector<std::string> default_targets(const ModelSpec& model) {
 std::vector<std::string> targetable_names(const ModelSpec& model) {
     std::vector<std::string> names;
     for (const NamedModule& module : modules_of(model)) {
-        if (is_targetable(module.kind)) add_once(names, last_part(module.name));
+        if (is_targetable(module.kind)) add_once(names, std::string(last_part(module.name)));
     }
     return names;
 }
@@ -260,7 +258,7 @@ bool is_module_group(std::string_view word) {
 std::vector<std::string> group_names(const ModelSpec& model, std::string_view group) {
     std::vector<std::string> names;
     for (const NamedModule& module : modules_of(model)) {
-        if (group_holds(group, module)) add_once(names, last_part(module.name));
+        if (group_holds(group, module)) add_once(names, std::string(last_part(module.name)));
     }
     return names;
 }

@@ -1,11 +1,13 @@
 // Models of text and images as trainers load them: with the towers, which batches of text leave alone.
 #include "spec/whole_model.hpp"
 
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "spec/json_parse.hpp"
+#include "spec/last_part.hpp"
 #include "spec/network/model.hpp"
 #include "spec/network/type.hpp"
 #include "spec/text_part.hpp"
@@ -20,15 +22,14 @@ bool has_towers(const ModelSpec& model) {
 
 std::string named_as_linear_layer(const ModelSpec& model) {
     if (!has_towers(model)) return {};
-    const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
     const auto is_linear = [](const network::ModuleKind& kind) { return kind.class_name == "Linear"; };
-    std::set<std::string> names;
+    std::set<std::string, std::less<>> names;
     network::for_each_kind(*model.recording, [&](const std::string& path, const network::ModuleKind& kind) {
-        if (is_linear(kind) && path != model.recording->output_embeddings) names.insert(last(path));
+        if (is_linear(kind) && path != model.recording->output_embeddings) names.emplace(last_part(path));
     });
     std::string found;
     network::for_each_kind(*model.recording, [&](const std::string& path, const network::ModuleKind& kind) {
-        if (found.empty() && !path.empty() && !is_linear(kind) && names.contains(last(path))) found = path;
+        if (found.empty() && !path.empty() && !is_linear(kind) && names.contains(last_part(path))) found = path;
     });
     return found;
 }

@@ -1,7 +1,8 @@
 // Llama's attention and decoder layer, and Gemma 2's layer with four norms.
 #include "model/layers/decoder_layer.hpp"
 
-#include <memory>
+#include <utility>
+#include <vector>
 
 #include "engine/checkpoint.hpp"
 #include "engine/ops/dropout.hpp"
@@ -106,15 +107,12 @@ Tensor part_of(const DecoderLayer& layer, const Tensor& input, const Forward& fo
 Attended attention_of(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                       const LayerInputs& inputs) {
     if (!layer.checkpoints_parts) return self_attention(run, family, layer, hidden, inputs);
-    const auto weights = std::make_shared<Tensor>();
-    const std::weak_ptr<Tensor> taken = weights;
-    const auto attend = [&run, &family, &layer, hidden, inputs, taken](std::span<const Tensor>) {
+    const auto attend = [&run, &family, &layer, hidden, inputs](std::span<const Tensor>) {
         Attended attended = self_attention(run, family, layer, hidden, inputs);
-        if (const auto place = taken.lock()) *place = std::move(attended.weights);
-        return attended.output;
+        return std::vector<Tensor>{std::move(attended.output), std::move(attended.weights)};
     };
-    Tensor output = checkpoint_non_reentrant(run.session, attend, {});
-    return {std::move(output), std::move(*weights)};
+    std::vector<Tensor> results = checkpoint_non_reentrant(run.session, attend, {});
+    return {std::move(results[0]), std::move(results[1])};
 }
 
 }  // namespace

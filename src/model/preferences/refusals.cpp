@@ -14,6 +14,7 @@
 #include "model/loading/load.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/network/model.hpp"
+#include "spec/own_trainers.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -245,11 +246,10 @@ void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
         if (!known) refuse(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
     unless(kind == LoopKind::dpo || kind == LoopKind::kto, "loop.kind", std::string(trainer_of(kind)), "DPO or KTO");
-    unless(
-        !own && run.stack.dpo_scores_in_chunks(), "stack",
-        fmt::format("preference training of {}", own ? std::string(by_ms_swift(run.plan) ? "ms-swift" : "LLaMA-Factory")
-                                                     : "trl " + text_of(run.stack.trl)),
-        "trl 1.16");
+    unless(!own && run.stack.dpo_scores_in_chunks(), "stack",
+           fmt::format("preference training of {}",
+                       own ? std::string(title_of_own(run.plan.preference.maker)) : "trl " + text_of(run.stack.trl)),
+           "trl 1.16");
     unless(!run.plan.distributed, "distributed", "preference training on several GPUs", "one GPU");
     unless(!run.plan.evaluation, "training.eval_strategy", "evaluation in preference training", "leave it out");
     unless(run.spec.model_type != "gpt_bigcode", "loop.kind", "preference training of gpt_bigcode", "another model");
@@ -276,10 +276,10 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "trl 1.9 and 1.16 are supported");
     if (run.spec.recording) refuse_with_recording(run, own, refuse);
     if (own && plan.evaluation)
-        refuse("training.eval_strategy",
-               fmt::format("evaluation in {}'s preference training is not supported",
-                           swift ? "ms-swift" : "LLaMA-Factory"),
-               "leave it out");
+        refuse(
+            "training.eval_strategy",
+            fmt::format("evaluation in {}'s preference training is not supported", title_of_own(plan.preference.maker)),
+            "leave it out");
     if (plan.evaluation) refuse_in_evaluation(plan, refuse);
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
         refuse("training.precompute_ref_log_probs",

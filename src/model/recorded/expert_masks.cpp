@@ -3,12 +3,9 @@
 
 #include <string_view>
 
-#include "vramfit/spec/version.hpp"
-
 namespace vramfit::model {
 
-ExpertMasks::ExpertMasks(const network::Document& recording, const Stack& stack) {
-    const auto recorded = version_from(recording.transformers);
+ExpertMasks::ExpertMasks(const std::optional<Version>& recorded, const Stack& stack) {
     if (!recorded || recorded->major != 5 || recorded->minor != 17) return;
     never_ = !stack.experts_always_mask();
     at_end_ = !never_ && !stack.experts_mask_each_product();

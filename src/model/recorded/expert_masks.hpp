@@ -1,8 +1,12 @@
 // What experts do with the rows of experts that another process has, where the release differs from the recorded one.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "spec/network/document.hpp"
 #include "vramfit/spec/stack.hpp"
+#include "vramfit/spec/version.hpp"
 
 namespace vramfit::model {
 
@@ -17,7 +21,8 @@ class ExpertMasks {
         run_then_mask,  ///< the result is masked in place
     };
 
-    ExpertMasks(const network::Document& recording, const Stack& stack);
+    /// `recorded`: the release of the recording.
+    ExpertMasks(const std::optional<Version>& recorded, const Stack& stack);
     /// Of the next call of one program of experts.
     Step step(const network::Call& call);
     /// The value that says which rows are another process's.

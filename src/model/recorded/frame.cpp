@@ -36,9 +36,8 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
     std::iota(bases_.begin(), bases_.end(), network::Number{0});
     if (here().bare) folded_ = std::make_unique<FoldedParameters>(*here().bare);
     makes_angles_ = here().kind->class_name.ends_with("RotaryEmbedding") &&
-                    pass_->run.stack.rotary_multiplies_elements() &&
-                    version_from(pass_->model.document().transformers) < Version{5, 19, 0};
-    if (here().kind->leaf == network::Leaf::experts) masks_.emplace(pass_->model.document(), pass_->run.stack);
+                    pass_->run.stack.rotary_multiplies_elements() && pass_->model.release() < Version{5, 19, 0};
+    if (here().kind->leaf == network::Leaf::experts) masks_.emplace(pass_->model.release(), pass_->run.stack);
 }
 
 Tensor RecordedFrame::parameter(std::string_view path) const {

@@ -131,11 +131,9 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
                     "reentrant checkpointing of layers that take the keys and values of others is not supported",
                     "use_reentrant=False, or no gradient checkpointing");
     const std::size_t outputs = what.results.size() - std::min(what.results.size(), unit_program.keeps.size());
-    // Where the outputs behind the first go; a recomputation has no use for them.
-    const auto behind_first = std::make_shared<std::vector<Tensor>*>(nullptr);
-    const auto run_unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
-                           kept = std::move(kept), read = std::move(read), is_argument, outputs,
-                           call = &what](std::span<const Tensor> called_with) {
+    const UnitOfSeveral unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
+                                kept = std::move(kept), read = std::move(read), is_argument, outputs,
+                                call = &what](std::span<const Tensor> called_with) {
         std::vector<Tensor> all(count);
         for (const auto& [place, tensor] : kept) all[place] = tensor;
         for (const auto& [place, of] : read) all[place] = pass->shared.at(of.first).values.at(of.second);
@@ -147,23 +145,12 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
         left.resize(outputs);
         return left;
     };
-    const Unit unit = [run_unit, behind_first](std::span<const Tensor> called_with) {
-        std::vector<Tensor> left = run_unit(called_with);
-        for (std::size_t i = 1; *behind_first && i < left.size(); ++i) (**behind_first)[i] = left[i];
-        return left[0];
-    };
     const bool is_reentrant = pass_->network.checkpointing == Checkpointing::reentrant;
     judge_unit(arguments, outputs, hooked);
-    std::vector<Tensor> results(what.results.size());
     pass_->shared.try_emplace(&what, SharedValues{leaves_values_to_others(pass_->model.document().model_type), {}});
-    *behind_first = &results;
-    if (is_reentrant) {
-        std::vector<Tensor> left = checkpoint_reentrant(UnitOfSeveral(run_unit), arguments);
-        std::move(left.begin(), left.end(), results.begin());
-    } else {
-        results.at(0) = checkpoint_non_reentrant(unit, arguments);
-    }
-    *behind_first = nullptr;
+    std::vector<Tensor> results =
+        is_reentrant ? checkpoint_reentrant(unit, arguments) : checkpoint_non_reentrant(unit, arguments);
+    results.resize(what.results.size());
     remember_shared(what, outputs);
     if (hooked) leave_unit(*around, results);
     return results;

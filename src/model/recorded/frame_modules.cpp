@@ -101,20 +101,12 @@ void RecordedFrame::leave_unit(const RecordedModule& unit, const std::vector<Ten
 
 /// transformers 5.17.0 utils/output_capturing.py: a router's first output, while routers are asked.
 void RecordedFrame::ask_router(const network::Run& what, const std::vector<Tensor>& results) const {
-    RouterOutputs* const asked = pass_->run.routers;
-    const network::Program& program = program_of(what);
-    const std::vector<network::Number> left = program.left();
-    const auto output = [&](std::string_view name) {
-        for (const network::Output& each : program.outputs)
-            for (std::size_t i = 0; i < left.size(); ++i)
-                if (each.name == name && each.value == left[i]) return results[i];
-        return Tensor();
-    };
-    const Tensor logits = output("0"), chosen = output("2");
-    if (!logits.defined() || !chosen.defined())
+    const std::vector<NamedTensor> outputs = named_outputs(program_of(what), results);
+    const NamedTensor *logits = named(outputs, "0"), *chosen = named(outputs, "2");
+    if (!logits || !chosen)
         throw Error(ErrorKind::unsupported, place(), "a router whose outputs are not known cannot be balanced",
                     "training.router_aux_loss_coef 0");
-    asked->add(logits, chosen.size(-1).value());
+    pass_->run.routers->add(logits->tensor, chosen->tensor.size(-1).value());
 }
 
 std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::uint32_t index,

@@ -49,9 +49,6 @@ const network::Variant& variant_for(const RecordedModel& model, const RecordedQu
     return *found;
 }
 
-namespace {
-
-/// Outputs of a program that it has made, by their names.
 std::vector<NamedTensor> named_outputs(const network::Program& program, const std::vector<Tensor>& results) {
     std::vector<NamedTensor> outputs;
     const std::vector<network::Number> left = program.left();
@@ -65,6 +62,8 @@ const NamedTensor* named(const std::vector<NamedTensor>& all, std::string_view n
     const auto found = std::find_if(all.begin(), all.end(), [&](const NamedTensor& n) { return n.name == name; });
     return found == all.end() || !found->tensor.defined() ? nullptr : &*found;
 }
+
+namespace {
 
 /// The call of a module, in what has the head.
 const network::Run* call_of(const network::Program& program, std::string_view path) {

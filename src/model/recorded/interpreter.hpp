@@ -21,6 +21,11 @@ struct NamedTensor {
     Tensor tensor;
 };
 
+/// Outputs of a program that it has made, by their names.
+std::vector<NamedTensor> named_outputs(const network::Program& program, const std::vector<Tensor>& results);
+/// One of them; null: there is none, or it is undefined.
+const NamedTensor* named(const std::vector<NamedTensor>& all, std::string_view name);
+
 /// What is asked of a network, by which its program is chosen.
 struct RecordedQuestion {
     std::string_view attention;

@@ -13,6 +13,7 @@ namespace vramfit::model {
 
 RecordedModel::RecordedModel(const network::Document& document)
     : document_(&document),
+      release_(version_from(document.transformers)),
       layers_(network::decoder_layers(document)),
       base_(network::base_model(document)),
       final_norm_(network::final_norm(document)) {

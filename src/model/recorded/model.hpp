@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "model/network/network.hpp"
 #include "model/recorded/operators.hpp"
 #include "spec/network/document.hpp"
+#include "vramfit/spec/version.hpp"
 
 namespace vramfit::model {
 
@@ -47,6 +49,8 @@ class RecordedModel {
     void bind(Network& network);
 
     const network::Document& document() const { return *document_; }
+    /// Of transformers, that it was recorded with.
+    const std::optional<Version>& release() const { return release_; }
     const RecordedModule& module(std::uint32_t index) const { return modules_[index]; }
     /// The module of that path from another one, or from the whole behind '/'.
     std::uint32_t find(std::uint32_t from, std::string_view path) const;
@@ -62,6 +66,7 @@ class RecordedModel {
     std::uint32_t add(network::Number kind, std::string path);
 
     const network::Document* document_;
+    std::optional<Version> release_;
     std::vector<std::string> layers_;
     std::string base_;
     std::string final_norm_;

@@ -2,9 +2,9 @@
 // SFTTrainer.__init__, trainer/utils.py _fused_forward.
 #include "spec/network/balancing.hpp"
 
-#include <algorithm>
 #include <string_view>
 
+#include "spec/listed.hpp"
 #include "spec/network/model.hpp"
 
 namespace vramfit::network {
@@ -17,11 +17,6 @@ constexpr std::string_view kWithoutCoefficient[] = {"afmoe", "hy_v3"};
 constexpr std::string_view kWithoutNumExperts[] = {"granitemoe", "granitemoe_swa", "granitemoehybrid",
                                                    "granitemoeshared", "phimoe"};
 
-template <class Types>
-bool is_in(const Types& types, std::string_view type) {
-    return std::find(std::begin(types), std::end(types), type) != std::end(types);
-}
-
 }  // namespace
 
 bool is_router(const ModuleKind& kind) {
@@ -30,7 +25,7 @@ bool is_router(const ModuleKind& kind) {
 
 bool sft_asks_routers(const Document& recording, std::optional<double> asked) {
     if (!recording.returns_router_logits) return false;
-    const double own = is_in(kWithoutCoefficient, recording.model_type) ? 0.0 : 1.0;
+    const double own = is_listed(kWithoutCoefficient, recording.model_type) ? 0.0 : 1.0;
     return asked.value_or(recording.router_aux_loss_coef.value_or(own)) != 0;
 }
 
@@ -40,6 +35,6 @@ bool has_routers(const Document& recording) {
     return found;
 }
 
-bool names_its_experts(const Document& recording) { return !is_in(kWithoutNumExperts, recording.model_type); }
+bool names_its_experts(const Document& recording) { return !is_listed(kWithoutNumExperts, recording.model_type); }
 
 }  // namespace vramfit::network

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "spec/listed.hpp"
 
 namespace vramfit::network {
 
@@ -117,8 +118,7 @@ class Rewriting {
 
     Argument positions() const {
         Argument none;
-        const auto& classes = kWithoutPositions;
-        if (std::find(std::begin(classes), std::end(classes), program_.class_name) != std::end(classes)) return none;
+        if (is_listed(kWithoutPositions, program_.class_name)) return none;
         for (const Input& input : program_.inputs)
             if (input.name == "position_ids" && input.what.value) {
                 Argument found;
@@ -268,12 +268,9 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "whisper",
                                             "xlm-roberta",
                                             "xlm-roberta-xl"};
-    const auto is_in = [&document](const auto& list) {
-        return std::find(std::begin(list), std::end(list), document.model_type) != std::end(list);
-    };
-    if (is_in(kRefused))
+    if (is_listed(kRefused, document.model_type))
         return fmt::format("transformers stops: {} does not support Flash Attention 2 yet", document.class_name);
-    if (!document.of_type || is_in(kOthers))
+    if (!document.of_type || is_listed(kOthers, document.model_type))
         return "flash_attention_2 was not compared with recorded networks of this kind yet";
     return {};
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "spec/json_parse.hpp"
+#include "spec/last_part.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/lengths.hpp"
@@ -86,8 +87,6 @@ NamedModule named_module(const std::string& path, const ModuleKind& kind, int la
     return module;
 }
 
-std::string_view last_name(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
 /// Recordings that do not say it: the first embedding, the last linear layer outside of the decoder layers.
 void mark_parts(const Document& document, std::vector<NamedModule>& modules) {
     NamedModule *embedding = nullptr, *head = nullptr;
@@ -104,7 +103,7 @@ void mark_parts(const Document& document, std::vector<NamedModule>& modules) {
     if (embedding) embedding->part = ModulePart::embedding;
     if (head) head->part = ModulePart::head;
     for (NamedModule& module : modules) {
-        const std::string_view name = last_name(module.name);
+        const std::string_view name = last_part(module.name);
         const bool positions = name.find("position") != name.npos || name == "wpe";
         if (module.kind == vramfit::ModuleKind::embedding && module.part == ModulePart::other && positions)
             module.part = ModulePart::positions;
