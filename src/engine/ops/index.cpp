@@ -3,10 +3,10 @@
 #include "engine/ops/index.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/index_put.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/reduce_scratch.hpp"
 #include "engine/ops/row_order.hpp"
@@ -48,31 +48,16 @@ void index_copy_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kIndexCopyBackward{"IndexCopyBackward0", index_copy_backward};
 
-std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
-    return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows[0] - 1))));
-}
-
-/// Indexing.cu index_put_with_sort_kernel: added up in the order of sorted indices. cuda/cub.h get_num_bits of the
-/// largest row says how much of an index is sorted.
-void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& value, Size rows) {
-    const Tensor wrapped_ids = [&] {
-        const Tensor wrapped = empty(session, ids.sizes(), DType::int64, Op::remainder);
-        return empty(session, ids.sizes(), DType::int64, Op::mul);
-    }();
-    const Tensor values = contiguous(value);
-    const Tensor sorted = empty(session, ids.sizes(), DType::int64, Op::index_put);
-    const Tensor original = empty(session, ids.sizes(), DType::int64, Op::index_put);
-    const Tensor range = arange(session, ids.numel());
-    const Size bits = apply({index_bits, "index_bits"}, nullptr, {rows});
-    session.decide("passes of an index sort", (bits + 7) / 8);
-    use_scratch(session, sort_scratch(session, ids.numel(), bits), Op::radix_sort);
+void index_put_accumulate(const Tensor& ids, const Tensor& value, Size rows) {
+    const Tensor linear = linear_index(ids);
+    put_sorted(ids, value, rows);
 }
 
 // index_backward: zeros of the whole, the gradient added at its places.
 void index_rows_backward(Node& node, Grads& in, Grads& out) {
     const Tensor ids = node.unpack(0);
     out[0] = zeros(*node.session, node.dims[0], in[0].dtype());
-    index_put_accumulate(*node.session, ids, in[0], node.dims[0][0]);
+    index_put_accumulate(ids, in[0], node.dims[0][0]);
 }
 const NodeType kIndexRowsBackward{"IndexBackward0", index_rows_backward};
 
@@ -83,28 +68,19 @@ void index_at_backward(Node& node, Grads& in, Grads& out) {
     out[0] = zeros(*node.session, sizes, in[0].dtype());
     Size rows = 1;
     for (int i = 0; i <= static_cast<int>(node.ints[0]); ++i) rows *= sizes[i];
-    index_put_accumulate(*node.session, ids, in[0], rows);
+    index_put_accumulate(ids, in[0], rows);
 }
 const NodeType kIndexAtBackward{"IndexBackward0", index_at_backward};
 
-/// One of two indices by the stride of its dimension; the second is added to the first in place.
-Tensor linear_index(const Tensor& ids) {
-    const Tensor wrapped = empty(ids.session(), ids.sizes(), DType::int64, Op::remainder);
-    return empty(ids.session(), ids.sizes(), DType::int64, Op::mul);
-}
-
-// The same with two indices (Indexing.cu computeLinearIndex).
+// The same with two indices, of which the second is added to the first in place.
 void index_pairs_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
     const Tensor columns = node.unpack(1), rows = node.unpack(0);
-    out[0] = zeros(session, node.dims[0], in[0].dtype());
+    const Dims& sizes = node.dims[0];
+    out[0] = zeros(session, sizes, in[0].dtype());
     const Tensor linear = linear_index(rows);
     { const Tensor added = linear_index(columns); }
-    const Tensor values = contiguous(in[0]);
-    const Tensor sorted = empty(session, rows.sizes(), DType::int64, Op::index_put);
-    const Tensor original = empty(session, rows.sizes(), DType::int64, Op::index_put);
-    const Tensor range = arange(session, rows.numel());
-    use_scratch(session, sort_scratch(session, rows.numel()), Op::radix_sort);
+    put_sorted(rows, in[0], sizes[0] * sizes[1]);
 }
 const NodeType kIndexPairsBackward{"IndexBackward0", index_pairs_backward};
 

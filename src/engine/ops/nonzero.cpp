@@ -4,6 +4,7 @@
 #include "engine/node.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/index_put.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/session.hpp"
 
@@ -11,25 +12,20 @@ namespace vramfit::engine {
 
 namespace {
 
-/// Indexing.cu index_put_with_sort_kernel behind computeLinearIndex: one index for each masked dimension.
+/// Indexing.cu index_put_ with a mask: one index for each of its dimensions, the others added to the first in place.
 void index_put_accumulate(const Tensor& zeros, const Tensor& mask, const Tensor& value, Size count) {
-    Session& session = zeros.session();
-    const Dims indices{count};
     Tensor linear;
+    Size rows = 1;
     {
         const Tensor places = nonzero(mask, count);
+        const Tensor ids = alias(places, {count}, {1});
         for (int i = 0; i < mask.dim(); ++i) {
-            const Tensor wrapped = empty(session, indices, DType::int64, Op::index_put);
-            const Tensor scaled = mul(wrapped, 1);
-            if (i == 0) linear = scaled;  // the others are added to it in place
+            const Tensor index = linear_index(ids);
+            if (i == 0) linear = index;
+            rows *= zeros.size(i);
         }
     }
-    const Tensor values = contiguous(value);  // a sum's gradient is one number, expanded
-    if (!session.decide("there are indices to sort", count > 0)) return;
-    const Tensor sorted = empty(session, indices, DType::int64, Op::index_put);
-    const Tensor original = empty(session, indices, DType::int64, Op::index_put);
-    const Tensor range = arange(session, count);
-    use_scratch(session, sort_scratch(session, count), Op::nonzero);
+    put_sorted(linear, value, rows);
 }
 
 // index_backward: zeros, the gradient added where the mask is set.

@@ -63,6 +63,10 @@ std::vector<Tensor> module_states(Network& network, bool with_buffers) {
     return states;
 }
 
+bool contains(const std::vector<Tensor>& tensors, const Tensor& t) {
+    return std::find(tensors.begin(), tensors.end(), t) != tensors.end();
+}
+
 }  // namespace
 
 bool rebuilds_buckets(const TrainPlan& plan) {
@@ -130,6 +134,9 @@ void Ddp::make_buckets(const std::vector<std::vector<std::size_t>>& places) {
 void Ddp::rebuild() {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    // Reducer::mark_variable_ready: a static graph's unused parameters come last.
+    for (const Tensor& p : parameters_)
+        if (static_ && !contains(ready_, p)) ready_.push_back(p);
     parameters_ = std::move(ready_);
     ready_.clear();
     rebuilds_ = false;
@@ -180,8 +187,7 @@ void Ddp::after_forward(std::span<Tensor* const> outputs) const {
 void Ddp::on_gradient(const Tensor& leaf) {
     ran_backward_ = true;
     if (!shows_order()) return;
-    const bool known = std::find(parameters_.begin(), parameters_.end(), leaf) != parameters_.end();
-    if (known) ready_.push_back(leaf);  // a recomputed layer's input is a leaf too
+    if (contains(parameters_, leaf)) ready_.push_back(leaf);  // a recomputed layer's input is a leaf too
 }
 
 }  // namespace vramfit::model

@@ -82,10 +82,13 @@ void Stage3Gradients::reduce() {
     reductions_.add(session.streams.now(stream_));
 }
 
-// reduce_scatter_coalesced: pieces that belong to one process lie side by side, padded.
+// __avg_scatter_grads: gradients in another dtype than DeepSpeed's (adapters in float32) that are not in the buffer are
+// cast. reduce_scatter_coalesced: pieces that belong to one process lie side by side, padded.
 Tensor Stage3Gradients::scattered(const std::vector<std::size_t>& ids, std::vector<Tensor>& paddings) {
     const std::int64_t world = partitions_.world();
-    if (ids.size() == 1 && partitions_[ids[0]].elements % world == 0) return partitions_[ids[0]].tensor.grad();
+    std::vector<Tensor> gradients;
+    for (const std::size_t id : ids) gradients.push_back(to(partitions_[id].tensor.grad(), zero_dtype(run_)));
+    if (ids.size() == 1 && partitions_[ids[0]].elements % world == 0) return gradients[0];
     std::int64_t in_pieces = 0;
     for (std::int64_t rank = 0; rank < world; ++rank) {
         for (const std::size_t id : ids) {
