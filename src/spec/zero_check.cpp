@@ -74,9 +74,6 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems
     const auto refuse = [&](const char* where, const char* what, const char* hint) {
         problems.unsupported(where, what, hint);
     };
-    if (!zero.reduce_scatter)
-        refuse("distributed.deepspeed.zero_optimization.reduce_scatter", "ZeRO-3 without it is not supported",
-               "leave it out");
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");

@@ -99,10 +99,12 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     const RecordedModule* const around = unit_inside(unit_program);
     UnitHooks* const hooks = around ? unit_hooks() : nullptr;
     const bool hooked = hooks && hooks->around_checkpoints();
-    if (hooked)
+    if (hooked) {
+        cast_inputs(*around, given);
         enter_unit(*around, given);
-    else if (!hooks)
+    } else if (!hooks) {
         begin_unit(around ? around->unit : static_cast<int>(pass_->units), given.at(0));
+    }
     engine::Arguments arguments;
     std::vector<std::size_t> is_argument;
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -70,7 +70,7 @@ void RecordedFrame::cast_inputs(const RecordedModule& unit, std::vector<Tensor>&
         t = cast;
     }
     // torch 2.11 _fsdp_state.py _pre_forward: not in a recomputation, which is part of the layer's backward pass.
-    if (any && pass_->network.checkpointing == Checkpointing::non_reentrant)
+    if (any && pass_->network.checkpointing == Checkpointing::non_reentrant && !unit_hooks()->around_checkpoints())
         throw Error(ErrorKind::unsupported, unit.path,
                     "FSDP2 casts what a decoder layer is given, but not when it is computed again: torch stops where "
                     "that is saved (CheckpointError: recomputed values have different metadata)",
@@ -95,7 +95,7 @@ void RecordedFrame::enter_unit(const RecordedModule& unit, std::vector<Tensor>& 
 }
 
 void RecordedFrame::leave_unit(const RecordedModule& unit, const std::vector<Tensor>& results) const {
-    if (results.size() != 1) refuse_hooks(unit, "gives back several tensors");
+    if (results.empty()) refuse_hooks(unit, "gives back several tensors");
     unit_hooks()->after_layer(static_cast<std::size_t>(unit.unit), results[0]);
 }
 

@@ -163,6 +163,8 @@ Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
     return out;
 }
 
+bool Fsdp2::around_checkpoints() const { return run_.plan.distributed->as<Fsdp2Plan>()->activation_checkpointing; }
+
 void Fsdp2::before_embedding() {
     if (Fsdp2Group* const group = of_embedding()) group->pre_forward();
 }

@@ -31,6 +31,8 @@ class Fsdp2 final : public UnitHooks {
     /// The model's forward. `sync`: not in no_sync, gradients are reduced in the backward that follows.
     Output forward(const Batch& batch, const Tensor& items, const Place& place, bool sync);
 
+    /// accelerate's own wrapper is inside of the unit.
+    bool around_checkpoints() const override;
     void before_embedding() override;
     void after_embedding(const Tensor& embedded) override;
     Tensor before_layer(std::size_t layer, const Tensor& hidden) override;

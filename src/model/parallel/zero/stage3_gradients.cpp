@@ -27,6 +27,7 @@ Stage3Gradients::Stage3Gradients(const Run& run, Partitions& partitions) : run_(
     stream_ = zero.overlap_comm.value_or(true) ? kReduceAndPartition : std::uint8_t{0};
     bucket_size_ = sizes_of(zero, run.spec.hidden_size).bucket;
     contiguous_ = zero.contiguous_gradients;
+    scatters_ = zero.reduce_scatter;
     offloads_ = zero.offload_optimizer;
 }
 
@@ -69,17 +70,39 @@ void Stage3Gradients::reduce() {
     const Scoped<Module> module(session.recorder.module, reduce_bucket(session.recorder));
     reductions_.make_room(session.streams);
     const OnStream on(session.recorder, stream_);
-    std::sort(bucket_.begin(), bucket_.end());
-    std::vector<Tensor> paddings;
-    {
-        const Tensor flat = scattered(bucket_, paddings);
-        paddings.clear();
-        session.streams.launch(stream_);
-        for (const std::size_t id : bucket_) hand_over(id);
-    }
+    reduces_buffer() ? reduce_buffer() : scatter_gradients();
     bucket_.clear();
     elements_ = 0;
     reductions_.add(session.streams.now(stream_));
+}
+
+bool Stage3Gradients::reduces_buffer() const { return contiguous_ && !scatters_ && elements_ <= bucket_size_; }
+
+// __avg_scatter_contiguous_grads: the buffer is reduced as a whole; pieces that end before the others are padded.
+void Stage3Gradients::reduce_buffer() {
+    run_.session.streams.launch(stream_);
+    std::vector<Tensor> pieces;
+    for (const std::size_t id : bucket_) {
+        const std::int64_t in_piece = partitions_[id].in_piece;
+        if (filled(id, partitions_.rank()) < in_piece)
+            pieces.push_back(zeros(run_.session, {in_piece}, zero_dtype(run_)));
+    }
+    hand_over_all(true);
+}
+
+void Stage3Gradients::scatter_gradients() {
+    std::sort(bucket_.begin(), bucket_.end());
+    std::vector<Tensor> paddings;
+    const Tensor flat = scattered(bucket_, paddings);
+    paddings.clear();
+    run_.session.streams.launch(stream_);
+    hand_over_all(false);
+}
+
+/// Of a parameter's piece, the elements that are the parameter's and no padding.
+std::int64_t Stage3Gradients::filled(std::size_t id, std::int64_t rank) const {
+    const PartitionedParameter& p = partitions_[id];
+    return std::clamp<std::int64_t>(p.elements - rank * p.in_piece, 0, p.in_piece);
 }
 
 // __avg_scatter_grads: gradients in another dtype than DeepSpeed's (adapters in float32) that are not in the buffer are
@@ -92,23 +115,26 @@ Tensor Stage3Gradients::scattered(const std::vector<std::size_t>& ids, std::vect
     std::int64_t in_pieces = 0;
     for (std::int64_t rank = 0; rank < world; ++rank) {
         for (const std::size_t id : ids) {
-            const PartitionedParameter& p = partitions_[id];
-            const std::int64_t filled = std::clamp<std::int64_t>(p.elements - rank * p.in_piece, 0, p.in_piece);
-            if (filled < p.in_piece) paddings.push_back(empty(run_.session, {p.in_piece - filled}, zero_dtype(run_)));
-            in_pieces += p.in_piece;
+            const std::int64_t in_piece = partitions_[id].in_piece, padding = in_piece - filled(id, rank);
+            if (padding > 0) paddings.push_back(empty(run_.session, {padding}, zero_dtype(run_)));
+            in_pieces += in_piece;
         }
     }
     return empty(run_.session, {in_pieces}, zero_dtype(run_), Op::cat);
 }
 
+void Stage3Gradients::hand_over_all(bool padded) {
+    for (const std::size_t id : bucket_) hand_over(id, padded);
+}
+
 // partition_grads.
-void Stage3Gradients::hand_over(std::size_t id) {
+void Stage3Gradients::hand_over(std::size_t id, bool padded) {
     Session& session = run_.session;
     const PartitionedParameter& p = partitions_[id];
-    const std::int64_t filled = std::clamp<std::int64_t>(p.elements - partitions_.rank() * p.in_piece, 0, p.in_piece);
-    if (filled > 0) {
+    if (const std::int64_t own = filled(id, partitions_.rank()); own > 0) {
         if (offloads_) {
-            const Tensor piece = to_device(host_tensor(session, {filled}, zero_dtype(run_)));
+            const std::int64_t elements = padded ? p.in_piece : own;
+            const Tensor piece = to_device(host_tensor(session, {elements}, zero_dtype(run_)));
             offload(id, piece);
         }
         session.streams.record(p.tensor.grad(), stream_);

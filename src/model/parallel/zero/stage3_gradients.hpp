@@ -38,8 +38,13 @@ class Stage3Gradients {
 
   private:
     void reduce();
+    bool reduces_buffer() const;
+    void reduce_buffer();
+    void scatter_gradients();
     Tensor scattered(const std::vector<std::size_t>& ids, std::vector<Tensor>& kept);
-    void hand_over(std::size_t id);
+    void hand_over_all(bool padded);
+    void hand_over(std::size_t id, bool padded);
+    std::int64_t filled(std::size_t id, std::int64_t rank) const;
     void offload(std::size_t id, const Tensor& piece);
 
     const Run& run_;
@@ -47,6 +52,7 @@ class Stage3Gradients {
     std::uint8_t stream_ = 0;  ///< reduce_and_partition_stream
     std::int64_t bucket_size_ = 0;
     bool contiguous_ = true;
+    bool scatters_ = true;
     bool offloads_ = false;
     bool boundary_ = true;
     int micro_step_ = 0;
