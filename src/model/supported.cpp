@@ -150,7 +150,6 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
     if (!rope.empty() && rope != "default" && rope != "llama3" && rope != "yarn" && rope != "linear")
         problems.push_back(
             {"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope), "llama3, or no scaling"});
-    if (run.plan.load.quantization) refuse_outer_adapters_under("quantized weights under ZeRO-3", run, problems);
 }
 
 /// trl's fused head computes with the head's weight while the head itself does not run: what gathers a head that is

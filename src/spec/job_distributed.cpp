@@ -81,6 +81,7 @@ void read_wrapping(ObjectReader& config, std::string_view layer_class, Plan& pla
         if (plan.wrap_policy == WrapPolicy::transformer_based && !layer_class.empty() && name != layer_class)
             refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
                         "the model's decoder layer, or leave it out");
+    if (plan.wrap_policy == WrapPolicy::transformer_based) plan.layer_classes = std::move(classes);
 }
 
 // transformers 5.17.0, training_args.py _process_fsdp_args. accelerate 1.15.0 gives FSDP `sharding_strategy or

@@ -218,6 +218,7 @@ void put_method(const ZeroPlan& plan, JsonValue& out) { out.put("deepspeed", dee
 
 template <class Plan>
 void put_wrapping(const Plan& plan, JsonValue& config) {
+    if (!plan.layer_classes.empty()) config.put("transformer_layer_cls_to_wrap", JsonValue::texts(plan.layer_classes));
     if (plan.wrap_policy == WrapPolicy::none) config.put("auto_wrap_policy", JsonValue::of("NO_WRAP"));
     if (plan.wrap_policy != WrapPolicy::size_based) return;
     config.put("auto_wrap_policy", JsonValue::of("SIZE_BASED_WRAP"));

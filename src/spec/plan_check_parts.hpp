@@ -25,6 +25,13 @@ inline std::int64_t tokens_of_row(const TrainPlan& plan) {
     return plan.batch.sequence_length + (plan.peft ? plan.peft->options.virtual_tokens : 0);
 }
 
+/// LoRA's targets. `targets`: the modules that match.
+void check_lora(const ModelSpec& model, const LoraPlan& lora, const std::vector<LoraTarget>& targets,
+                Problems& problems);
+/// Modules that peft puts neither LoRA nor kinds like it on.
+void check_mamba_targets(const ModelSpec& model, const LoraPlan& lora, const std::vector<LoraTarget>& targets,
+                         Problems& problems);
+
 /// Adapters of other kinds than LoRA: their modules, and what else of the run they were compared with.
 void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
                       Problems& problems);

@@ -1,9 +1,11 @@
 // What recorded networks were not compared with, and releases of transformers that do not go with a recording.
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include <fmt/format.h>
 
+#include "spec/listed.hpp"
 #include "spec/network/balancing.hpp"
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
@@ -72,29 +74,37 @@ void check_balancing(const network::Document& recording, const TrainPlan& plan, 
         refuse("loop.kind", "the loss that balances experts of this mixture", kOff);
 }
 
-/// What DeepSpeed takes for a mixture of experts.
-bool has_mixture(const network::Document& recording) {
-    return std::any_of(recording.kinds.begin(), recording.kinds.end(),
-                       [](const network::ModuleKind& kind) { return kind.leaf == network::Leaf::experts; });
-}
-
-/// accelerate 1.15 utils/dataclasses.py set_auto_wrap_policy: all modules of these classes are wrapped.
-bool wraps_layers_only(const network::Document& recording) {
-    const auto& classes = recording.no_split_modules;
-    const std::vector<std::string> layers = network::decoder_layers(recording);
-    std::vector<std::string> wrapped;
+/// accelerate 1.15 utils/fsdp_utils.py fsdp2_prepare_auto_wrap_policy, utils/dataclasses.py set_auto_wrap_policy: all
+/// modules of these classes are units.
+template <class Plan, class Refuse>
+void check_units(const network::Document& recording, const Plan& plan, std::string_view title, Problems& problems,
+                 const Refuse& refuse) {
+    if (plan.wrap_policy == WrapPolicy::size_based)
+        return refuse("distributed.fsdp_config.auto_wrap_policy", "wrapping by size", "TRANSFORMER_BASED_WRAP");
+    const auto& classes = network::unit_classes(recording, plan.layer_classes);
+    std::vector<std::string> units;
     std::set<std::string> found;
     network::for_each_kind(recording, [&](const std::string& path, const network::ModuleKind& kind) {
-        if (std::find(classes.begin(), classes.end(), kind.class_name) == classes.end()) return;
-        wrapped.push_back(path);
         found.insert(kind.class_name);
+        if (is_listed(classes, kind.class_name)) units.push_back(path);
     });
-    return wrapped == layers && found.size() == classes.size();
+    const bool by_class = plan.wrap_policy == WrapPolicy::transformer_based;
+    for (const std::string& name : classes)
+        if (by_class && !found.contains(name))
+            return problems.invalid(
+                "distributed.fsdp_config",
+                fmt::format("accelerate stops: Could not find the transformer layer class {} in the model", name),
+                "\"transformer_layer_cls_to_wrap\" with the class of the decoder layers, or \"NO_WRAP\"");
+    const bool leaves_all = std::is_same_v<Plan, Fsdp2Plan> && (units.empty() || !by_class);
+    if (units != network::decoder_layers(recording) && !leaves_all)
+        refuse("distributed", fmt::format("{} of other modules than decoder layers", title),
+               "DDP or ZeRO, or \"transformer_layer_cls_to_wrap\" with the class of the decoder layers");
 }
 
 /// Methods that cut or wrap modules of a recorded network.
 template <class Refuse>
-void check_processes(const network::Document& recording, const DistributedPlan& processes, const Refuse& refuse) {
+void check_processes(const network::Document& recording, const DistributedPlan& processes, Problems& problems,
+                     const Refuse& refuse) {
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
     if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
@@ -103,17 +113,8 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
     if (second && second->prepared_by == FsdpPreparation::axolotl)
         return refuse("distributed.prepared_by", "axolotl's preparation", "accelerate's");
-    if ((first && first->wrap_policy == WrapPolicy::size_based) ||
-        (second && second->wrap_policy == WrapPolicy::size_based))
-        return refuse("distributed.fsdp_config.auto_wrap_policy", "wrapping by size", "TRANSFORMER_BASED_WRAP");
-    if ((first || second) && !wraps_layers_only(recording))
-        return refuse("distributed", fmt::format("{} of other modules than decoder layers", title), "DDP or ZeRO");
-    const ZeroPlan* const zero = processes.as<ZeroPlan>();
-    if (false && recording.model_type == "gemma4_text" && (first || second || (zero && zero->stage == 3)))
-        return refuse("distributed", fmt::format("{} of layers that leave their keys and values to others", title),
-                      "DDP, ZeRO-1 or ZeRO-2");
-    if (false && zero && zero->stage == 3 && has_mixture(recording))
-        return refuse("distributed", "a mixture of experts under ZeRO-3", "FSDP or DDP");
+    if (first) check_units(recording, *first, title, problems, refuse);
+    if (second) check_units(recording, *second, title, problems, refuse);
 }
 
 /// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback: functions for which a
@@ -225,7 +226,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    if (plan.distributed) check_processes(recording, *plan.distributed, refuse);
+    if (plan.distributed) check_processes(recording, *plan.distributed, problems, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");

@@ -89,12 +89,14 @@ void read_units(FsdpOptions& options, const Draft& draft, Plan& plan) {
     }
     const bool by_class = plan.wrap_policy == WrapPolicy::transformer_based;
     const std::string expected = draft.has_model ? decoder_layer_class(draft.job.model) : std::string();
-    for (const std::string& name :
-         reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>()))
+    std::vector<std::string> classes =
+        reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>());
+    for (const std::string& name : classes)
         if (by_class && !expected.empty() && name != expected)
             options.refuse("transformer_layer_cls_to_wrap",
                            fmt::format("units of {} are not predicted for {}", name, draft.job.model.model_type),
                            "the class of the model's decoder layers alone, or leave it out");
+    if (by_class) plan.layer_classes = std::move(classes);
 }
 
 /// Whether shards live in host memory: TrainingArguments look at Python's truth, in which "false" is true.

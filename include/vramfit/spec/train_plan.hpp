@@ -189,6 +189,8 @@ struct Fsdp1Plan {
     bool cpu_offload = false;     ///< parts live in host memory, and so do gradients and states
     bool use_orig_params = true;  ///< the optimizer has the network's parameters; false: one flat one of each unit
     WrapPolicy wrap_policy = WrapPolicy::transformer_based;
+    std::vector<std::string> layer_classes =
+        {};                           ///< transformer_layer_cls_to_wrap; empty: the model's _no_split_modules
     std::int64_t min_num_params = 0;  ///< of size_based
 
     friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
@@ -214,6 +216,8 @@ struct Fsdp2Plan {
     bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
     bool cpu_offload = false;                ///< rows live in host memory, and so do gradients and states
     WrapPolicy wrap_policy = WrapPolicy::transformer_based;
+    std::vector<std::string> layer_classes =
+        {};                           ///< transformer_layer_cls_to_wrap; empty: the model's _no_split_modules
     std::int64_t min_num_params = 0;  ///< of size_based
     ContextPlan context = {};
     FsdpPreparation prepared_by = FsdpPreparation::accelerate;

@@ -1,6 +1,7 @@
 // transformers 5.17 modeling_utils.py from_pretrained under HfDeepSpeedConfig: get_init_context, deepspeed.zero.Init.
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -57,14 +58,28 @@ std::vector<MadeModule> in_order_of_making(std::vector<MadeModule> modules) {
     return modules;
 }
 
+/// BERT's embeddings: numbers of places and types, which torch.arange and torch.zeros make.
+bool has_ids(const network::ModuleKind& kind) {
+    return !kind.buffers.empty() && std::all_of(kind.buffers.begin(), kind.buffers.end(), [](const auto& buffer) {
+        return buffer.name == "position_ids" || buffer.name == "token_type_ids";
+    });
+}
+
 /// The modules of a recorded network that have parameters or buffers, as they are made: in order of registration, those
-/// around others behind them.
+/// around others behind them; but RobertaEmbeddings makes its table of places, and ErnieEmbeddings that of tasks, last.
 void list_made(const network::Document& document, network::Number number, const std::string& path,
                std::vector<std::string>& order) {
     const network::ModuleKind& kind = document.kinds[number];
-    for (const network::Child& child : kind.children)
+    const auto list_itself = [&] {
+        if (!kind.parameters.empty() || !kind.buffers.empty()) order.push_back(path);
+    };
+    const std::string last = kind.children.empty() ? "" : kind.children.back().name;
+    const bool before_last = has_ids(kind) && (last == "position_embeddings" || last == "task_type_embeddings");
+    for (const network::Child& child : kind.children) {
+        if (before_last && &child == &kind.children.back()) list_itself();
         list_made(document, child.kind, network::path_inside(path, child.name), order);
-    if (!kind.parameters.empty() || !kind.buffers.empty()) order.push_back(path);
+    }
+    if (!before_last) list_itself();
 }
 
 /// A module's __init__, on the device, in the dtype that is loaded; zero.Init's constructors cast it to DeepSpeed's
@@ -215,6 +230,39 @@ bool is_scaled_table(const network::ModuleKind& kind) {
            kind.buffers[0].dtype.of == network::DTypeName::Of::weights;
 }
 
+Tensor made_ids(Session& session, const network::Parameter& buffer) {
+    Dims sizes;
+    for (const std::int64_t size : network::sizes_of(buffer)) sizes.push(size);
+    if (buffer.name != "position_ids") return zeros(session, sizes, DType::int64);
+    return alias(arange(session, numel_of(sizes)), sizes, contiguous_strides(sizes));
+}
+
+/// What tie_weights replaces is the garbage collector's.
+void let_go_of_last(Network& network) { network.uncollected.push_back(network.partitions->forget_last()); }
+
+/// The token embedding's, which may be made later.
+Dims sizes_of_table(const std::vector<MadeModule>& modules, const Network& network) {
+    for (const MadeModule& module : modules)
+        if (module.tensors[0] == &network.embed.weight) return module.sizes[0];
+    throw std::logic_error("a network without a token embedding");
+}
+
+/// A head that the token embedding replaces.
+void make_tied_head(const Run& run, Network& network, const Dims& sizes) {
+    Tensor head;
+    make_module(run, network, {"", {&head}, {sizes}});
+    let_go_of_last(network);
+}
+
+/// BertLMPredictionHead: the head inside has a bias of its own before it shares this module's.
+void make_head_inside(const Run& run, Network& network, const Dims& sizes) {
+    Tensor bias, replaced;
+    Tensor* const weight = network.tied ? &replaced : &network.head.weight;
+    make_module(run, network, {network.head.name, {weight, &bias}, {sizes, {sizes[0]}}});
+    let_go_of_last(network);
+    if (network.tied) let_go_of_last(network);
+}
+
 /// Modules of a recorded network as zero.Init makes them, with their buffers.
 void make_recorded(const Run& run, Network& network, const std::vector<MadeModule>& modules) {
     const network::Document& document = *run.spec.recording;
@@ -228,12 +276,20 @@ void make_recorded(const Run& run, Network& network, const std::vector<MadeModul
     });
     std::vector<std::string> order;
     list_made(document, document.root, {}, order);
+    const std::string& shared = network.bias_of_head;
     for (const std::string& path : order) {
+        if (!shared.empty() && path == network.head.name) continue;  // made with its bias, below
+        if (!shared.empty() && path == shared.substr(0, shared.rfind('.')))
+            make_head_inside(run, network, sizes_of_table(modules, network));
         const network::ModuleKind& kind = *kinds.at(path);
         Tensor* const places = kind.buffers.empty() ? nullptr : &network.buffers[first_buffers.at(path)];
         for (const MadeModule& module : modules)
             if (module.name == path) make_module(run, network, module, is_scaled_table(kind) ? places : nullptr);
         if (!places || is_scaled_table(kind)) continue;
+        if (has_ids(kind)) {
+            for (std::size_t i = 0; i < kind.buffers.size(); ++i) places[i] = made_ids(run.session, kind.buffers[i]);
+            continue;
+        }
         if (!is_rotary(kind))
             throw Error(ErrorKind::unsupported, path,
                         fmt::format("buffers that {} makes while DeepSpeed cuts the network are not supported",
@@ -289,12 +345,8 @@ Network load_partitioned(const Run& run) {
         make_recorded(run, network, modules);
     else
         make_by_family(run, network, modules);
-    if (network.tied) {
-        Tensor head;
-        make_module(run, network, {"", {&head}, {network.embed.weight.sizes()}});
-        network.uncollected.push_back(partitions.forget_last());
-        network.head.weight = network.embed.weight;
-    }
+    if (network.tied && network.bias_of_head.empty()) make_tied_head(run, network, sizes_of_table(modules, network));
+    if (network.tied) network.head.weight = network.embed.weight;
     for (const MadeModule& module : modules) {  // _load_state_dict_into_zero3_model
         std::vector<std::size_t> ids;
         for (const Tensor* t : module.tensors) ids.push_back(*partitions.find(*t));

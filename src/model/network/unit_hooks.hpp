@@ -26,6 +26,8 @@ class UnitHooks {
     virtual void after_head(const engine::Tensor& logits) = 0;
     /// What stays from one call of the network to the next; null or undefined: nothing.
     virtual engine::Tensor* held() { return nullptr; }
+    /// Whether a layer's hooks cast all that it is given.
+    virtual bool casts_arguments() const { return false; }
     /// What all of them make of a floating-point tensor that a module is given.
     virtual engine::Tensor cast(const engine::Tensor& given) { return given; }
     /// The head's weight or bias, for a loss that computes with it while the head itself does not run.

@@ -60,9 +60,7 @@ std::vector<Tensor> RecordedFrame::called_unit(const network::Run& what, std::ui
 
 /// What the hooks of a wrapped layer make of all that it is given.
 void RecordedFrame::cast_inputs(const RecordedModule& unit, std::vector<Tensor>& given) const {
-    const auto& processes = pass_->run.plan.distributed;
-    const Fsdp2Plan* const fsdp = processes ? processes->as<Fsdp2Plan>() : nullptr;
-    if (!fsdp || fsdp->wrap_policy != WrapPolicy::transformer_based) return;
+    if (!unit_hooks()->casts_arguments()) return;
     bool any = false;
     for (Tensor& t : given) {
         const Tensor cast = unit_hooks()->cast(t);

@@ -76,6 +76,7 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
     if (facts.is_prompt) return check_prompt_kind(plan, problems);
     if (plan.kind == AdapterKind::trainable_tokens) return check_token_indices(model, plan, problems);
     if (plan.kind == AdapterKind::vblora) check_vectors(plan.options, problems);
+    check_mamba_targets(model, plan, targets, problems);
     const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
     if (names && names->empty())
         return problems.invalid("peft.target_modules",

@@ -81,6 +81,10 @@ std::string decoder_layer_class(const Document& document) {
     return classes.size() == 1 ? *classes.begin() : std::string();
 }
 
+const std::vector<std::string>& unit_classes(const Document& document, const std::vector<std::string>& named) {
+    return named.empty() ? document.no_split_modules : named;
+}
+
 std::string base_model(const Document& document) {
     std::string found;
     for (const std::string& path : decoder_layers(document)) {

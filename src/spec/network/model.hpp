@@ -81,6 +81,8 @@ std::string decoder_beside_towers(const Document& document);
 std::vector<std::string> decoder_layers(const Document& document);
 /// Their class, or empty where they are of several.
 std::string decoder_layer_class(const Document& document);
+/// The classes whose modules are FSDP's units: `named`, or the model's own.
+const std::vector<std::string>& unit_classes(const Document& document, const std::vector<std::string>& named);
 
 /// The path of the network inside of what has the head: the child of the root that has all decoder layers. Empty: the
 /// root has them itself, or there is none.

@@ -10,6 +10,7 @@
 #include "model/parallel/fsdp2/hooks.hpp"
 #include "model/parallel/fsdp2/parameters.hpp"
 #include "model/parallel/fsdp2/sharding.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/checked.hpp"
 
 namespace vramfit::model {
@@ -39,6 +40,12 @@ void checkpoint_layers(Network& network, const Fsdp2Plan& plan) {
 
 std::int64_t loading_rank(const DistributedPlan& plan) {
     return plan.loads_as_last() ? plan.shard_size() - 1 : plan.rank % plan.shard_size();
+}
+
+/// A recorded class may name no modules that are kept whole: none is a unit.
+bool wraps_layers(const ModelSpec& model, const Fsdp2Plan& plan) {
+    const bool names = !model.recording || !network::unit_classes(*model.recording, plan.layer_classes).empty();
+    return plan.wrap_policy == WrapPolicy::transformer_based && names;
 }
 
 }  // namespace
@@ -92,7 +99,7 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     if (plan.cpu_ram_efficient_loading && !run_.plan.load.quantization)
         sharding.take_rows(load_full_state(comm_, network_));
     const bool shares = shares_weight(network_);
-    const bool wraps = plan.wrap_policy == WrapPolicy::transformer_based;
+    const bool wraps = wraps_layers(run_.spec, plan);
     for (std::size_t layer = 0; wraps && layer < layer_count(network_); ++layer)
         layers_.push_back(sharding.group(parameters_of_layer(network_, layer), plan.reshard_after_forward,
                                          path_of_layer(network_, layer)));
@@ -163,7 +170,12 @@ Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
     return out;
 }
 
-bool Fsdp2::around_checkpoints() const { return run_.plan.distributed->as<Fsdp2Plan>()->activation_checkpointing; }
+// accelerate 1.15 utils/fsdp_utils.py fsdp2_prepare_auto_wrap_policy looks through what checkpoints a layer: hooks are
+// around both.
+bool Fsdp2::around_checkpoints() const {
+    const Fsdp2Plan& plan = *run_.plan.distributed->as<Fsdp2Plan>();
+    return plan.activation_checkpointing && plan.prepared_by == FsdpPreparation::accelerate;
+}
 
 void Fsdp2::before_embedding() {
     if (Fsdp2Group* const group = of_embedding()) group->pre_forward();

@@ -41,6 +41,7 @@ class Fsdp2 final : public UnitHooks {
     Tensor before_head(const Tensor& hidden) override;
     void after_head(const Tensor& logits) override;
     Tensor* held() override;
+    bool casts_arguments() const override { return !layers_.empty(); }
     Tensor cast(const Tensor& given) override;
     Tensor head_weight(const Tensor& weight) override;
 

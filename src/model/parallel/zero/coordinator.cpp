@@ -40,8 +40,9 @@ void Coordinator::set_parameters(const ModuleKey& key, std::vector<std::size_t> 
 }
 
 void Coordinator::read(const std::vector<std::size_t>& running, const Tensor& parameter) {
-    const std::size_t id = *partitions_.find(parameter);
-    if (partitions_[id].status != Status::not_available) return;
+    const std::size_t* const found = partitions_.find(parameter);
+    if (!found || partitions_[*found].status != Status::not_available) return;  // a cast is no parameter
+    const std::size_t id = *found;
     std::vector<std::size_t>& ids = modules_[running.back()].parameters;
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
     const Scoped<Category> fresh(session_.recorder.fresh, Category::weights);
