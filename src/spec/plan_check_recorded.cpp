@@ -113,6 +113,8 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
     if (second && second->prepared_by == FsdpPreparation::axolotl)
         return refuse("distributed.prepared_by", "axolotl's preparation", "accelerate's");
+    if ((first || second) && !network::bias_of_head(recording).empty())
+        return refuse("distributed", fmt::format("{} of a head that shares its bias", title), "DDP or ZeRO");
     if (first) check_units(recording, *first, title, problems, refuse);
     if (second) check_units(recording, *second, title, problems, refuse);
 }

@@ -260,14 +260,20 @@ std::set<std::string> derived_linear_layers(const Document& document) {
     return found;
 }
 
-std::string rope_type(const Document& document, std::string_view buffer) {
+RopeParameters rope_parameters(const Document& document, std::string_view path, std::string_view buffer) {
+    if (!is_inside(path, decoder_beside_towers(document))) return {"default", {}};
     Problems problems(document.file);
     const JsonValue whole = parse_json(document.config, problems);
-    const JsonValue* rope = decoder_config(whole).find("rope_parameters");
-    const std::size_t end = buffer.find("_inv_freq");
-    if (rope && rope->kind == JsonValue::Kind::object && end != buffer.npos) rope = rope->find(buffer.substr(0, end));
-    const JsonValue* type = rope && rope->kind == JsonValue::Kind::object ? rope->find("rope_type") : nullptr;
-    return type && type->kind == JsonValue::Kind::text ? type->text : std::string("default");
+    const auto part = [](const JsonValue* of, std::string_view key) {
+        return of && of->kind == JsonValue::Kind::object ? of->find(key) : nullptr;
+    };
+    const JsonValue* rope = part(&decoder_config(whole), "rope_parameters");
+    if (const std::size_t end = buffer.find("_inv_freq"); end != buffer.npos) rope = part(rope, buffer.substr(0, end));
+    const JsonValue *type = part(rope, "rope_type"), *factor = part(rope, "partial_rotary_factor");
+    RopeParameters out;
+    if (type && type->kind == JsonValue::Kind::text) out.type = type->text;
+    if (factor && factor->real != 0) out.partial_rotary_factor = factor->real;
+    return out;
 }
 
 std::vector<Buffer> buffers_in(const Document& document) {

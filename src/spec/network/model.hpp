@@ -94,8 +94,13 @@ std::string bias_of_head(const Document& document);
 /// The path of the last child of that whose class is a norm by its name, or empty.
 std::string final_norm(const Document& document);
 
-/// The kind of frequencies that a rotary embedding's buffer of that name has, "full_attention_inv_freq" or "inv_freq".
-std::string rope_type(const Document& document, std::string_view buffer);
+/// What the configuration says of frequencies.
+struct RopeParameters {
+    std::string type;                             ///< rope_type; empty: the class's own default
+    std::optional<double> partial_rotary_factor;  ///< of a head's frequencies, those that are not 0
+};
+/// Of the buffer "full_attention_inv_freq" or "inv_freq" of a rotary embedding at `path`; a tower's are plain.
+RopeParameters rope_parameters(const Document& document, std::string_view path, std::string_view buffer);
 
 /// The sizes of a parameter as plain numbers. Throws Error (unsupported) where they are formulas.
 std::vector<std::int64_t> sizes_of(const Parameter& parameter);

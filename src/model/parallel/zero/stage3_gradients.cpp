@@ -78,9 +78,12 @@ void Stage3Gradients::reduce() {
 
 bool Stage3Gradients::reduces_buffer() const { return contiguous_ && !scatters_ && elements_ <= bucket_size_; }
 
-// __avg_scatter_contiguous_grads: the buffer is reduced as a whole; pieces that end before the others are padded.
+// __avg_scatter_contiguous_grads: the buffer is reduced as a whole, and scaled by gradient_predivide_factor, which is
+// 1.0, unless that is the number of processes; pieces that end before the others are padded.
 void Stage3Gradients::reduce_buffer() {
     run_.session.streams.launch(stream_);
+    Tensor scaled;
+    if (partitions_.world() > 1) scaled = mul(alias(buffer_, {elements_}, {1}), 1.0);
     std::vector<Tensor> pieces;
     for (const std::size_t id : bucket_) {
         const std::int64_t in_piece = partitions_[id].in_piece;
