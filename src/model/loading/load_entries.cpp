@@ -124,11 +124,9 @@ bool is_found(std::string_view pattern, std::string_view name) {
                        [](char n, char p) { return p == '.' || p == n; }) != name.end();
 }
 
-/// Names of a recorded network that stay in float32. modeling_utils.py _get_dtype_plan: _keep_in_fp32_modules count for
-/// float16 only.
-bool stays_float32(const Run& run, std::string_view name) {
-    const network::Document& recording = *run.spec.recording;
-    const DType dtype = run.plan.load.dtype;
+}  // namespace
+
+bool stays_float32(const network::Document& recording, DType dtype, std::string_view name) {
     const auto any = [&](const std::vector<std::string>& patterns) {
         return std::any_of(patterns.begin(), patterns.end(),
                            [&](const std::string& pattern) { return is_found(pattern, name); });
@@ -136,6 +134,8 @@ bool stays_float32(const Run& run, std::string_view name) {
     return (dtype == DType::float16 && any(recording.keep_in_float32)) ||
            (is_half(dtype) && any(recording.keep_in_float32_strict));
 }
+
+namespace {
 
 /// The dtypes that a recorded network's parameters are loaded in.
 class RecordedDtypes {
@@ -150,7 +150,9 @@ class RecordedDtypes {
     }
     DType of(const std::string& name) const {
         const auto own = own_.find(name);
-        return stays_float32(run_, name) ? DType::float32 : own == own_.end() ? dtype_ : own->second;
+        return stays_float32(*run_.spec.recording, run_.plan.load.dtype, name) ? DType::float32
+               : own == own_.end()                                             ? dtype_
+                                                                               : own->second;
     }
     /// Whether the class says the dtype of the parameter, whatever the weights have.
     bool says(const std::string& name) const { return own_.contains(name) && own_.at(name) != dtype_; }
@@ -165,7 +167,8 @@ class RecordedDtypes {
 DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
     const network::DTypeName& dtype = buffer.what->dtype;
     const bool is_integer = dtype.of == network::DTypeName::Of::name && !is_floating(dtype.dtype);
-    if (buffer.what->persistent && !is_integer && stays_float32(run, buffer.name)) return DType::float32;
+    if (buffer.what->persistent && !is_integer && stays_float32(*run.spec.recording, run.plan.load.dtype, buffer.name))
+        return DType::float32;
     if (dtype.of == network::DTypeName::Of::weights) return run.plan.load.dtype;
     if (dtype.of == network::DTypeName::Of::name) return dtype.dtype;
     throw Error(ErrorKind::unsupported, buffer.name, fmt::format("a buffer of dtype {} is not supported", dtype.text),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/network/run.hpp"
@@ -23,6 +24,10 @@ struct Entry {
     std::vector<std::string> joined_from = {};
     bool has_own_dtype = false;  ///< the class says the dtype, whatever the weights have
 };
+
+/// Names of a recorded network that stay in float32 where it is loaded in `dtype`. modeling_utils.py _get_dtype_plan:
+/// _keep_in_fp32_modules count for float16 only.
+bool stays_float32(const network::Document& recording, DType dtype, std::string_view name);
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
 std::vector<Entry> checkpoint_entries(const Run& run, Network& network);

@@ -196,13 +196,13 @@ Network load_partitioned(const Run& run) {
         make_by_family(run, network, modules);
     if (network.tied && network.bias_of_head.empty()) make_tied_head(run, network, sizes_of_table(modules, network));
     tie_head(network);
+    keep_in_float32(run, network);
     for (const MadeModule& module : modules) {  // _load_state_dict_into_zero3_model
         std::vector<std::size_t> ids;
         for (const Tensor* t : module.tensors) ids.push_back(*partitions.find(*t));
         partitions.gather(ids);
         for (const std::size_t id : ids) partitions.partition(id);
     }
-    keep_in_float32(run, network);
     return network;
 }
 

@@ -12,8 +12,8 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/loading/load_entries.hpp"
 #include "model/parallel/zero_plan.hpp"
-#include "spec/last_part.hpp"
 #include "spec/listed.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -201,11 +201,9 @@ bool is_scaled_table(const network::ModuleKind& kind) {
            kind.buffers[0].dtype.of == network::DTypeName::Of::weights;
 }
 
-constexpr std::string_view kCorrection = "e_score_correction_bias";
-
 /// torch.zeros of a router's correction, torch.ones of Gemma 4's layers.
 bool is_filled(const network::ModuleKind& kind) {
-    constexpr std::string_view kFilled[] = {kCorrection, "layer_scalar"};
+    constexpr std::string_view kFilled[] = {"e_score_correction_bias", "layer_scalar"};
     return std::all_of(kind.buffers.begin(), kind.buffers.end(),
                        [&](const network::Parameter& buffer) { return is_listed(kFilled, buffer.name); });
 }
@@ -262,9 +260,11 @@ void make_buffers(const Run& run, const std::string& path, const network::Module
 
 void keep_in_float32(const Run& run, Network& network) {
     if (!run.spec.recording) return;
-    const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
+    const network::Document& recording = *run.spec.recording;
+    const std::vector<network::Buffer> buffers = network::buffers_in(recording);
     for (std::size_t i = 0; i < buffers.size(); ++i)
-        if (last_part(buffers[i].name) == kCorrection) network.buffers[i] = to(network.buffers[i], DType::float32);
+        if (stays_float32(recording, zero_dtype(run), buffers[i].name))
+            network.buffers[i] = to(network.buffers[i], DType::float32);
 }
 
 }  // namespace vramfit::model

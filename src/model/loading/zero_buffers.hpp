@@ -22,7 +22,7 @@ bool has_buffers_of_ids(const network::ModuleKind& kind);
 /// The buffers of a recorded module. Throws Error (unsupported) for a class whose way to make them is not known.
 void make_buffers(const Run& run, const std::string& path, const network::ModuleKind& kind, engine::Tensor* places);
 
-/// transformers 5.17 _keep_in_fp32_modules_strict, which names the routers' corrections: once the checkpoint is there.
+/// What stays in float32, as routers' corrections do: before the checkpoint comes.
 void keep_in_float32(const Run& run, Network& network);
 
 }  // namespace vramfit::model
