@@ -136,14 +136,17 @@ std::vector<Tensor> RecordedFrame::between_hooks(const network::Run& what, std::
                            [&](const network::Output& output) { return output.value == value; });
     };
     const std::vector<network::Number> places = program.given(), left = program.left();
+    // nn.Identity: nothing is gathered for it, and what hangs around it makes no tensors.
+    const bool is_plain = child.kind->parameters.empty() && child.kind->children.empty();
     std::vector<Tensor*> inputs, outputs;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const std::string_view name = name_of_input(program, places[i]);
         if (!name.empty() && name.front() >= '0' && name.front() <= '9') inputs.push_back(&given[i]);
-        if (gives_back(places[i]) && given[i].defined() && needs_grad(given[i]))
-            throw Error(ErrorKind::unsupported, child.path,
-                        "a module that gives back what it was given is not supported with hooks around it",
-                        "DDP, ZeRO-1, ZeRO-2 or FSDP2");
+        if (!gives_back(places[i]) || !given[i].defined() || !needs_grad(given[i])) continue;
+        if (is_plain) return run_program(what.program, index, std::move(given), in_unit_ || child.is_unit());
+        throw Error(ErrorKind::unsupported, child.path,
+                    "a module that gives back what it was given is not supported with hooks around it",
+                    "DDP, ZeRO-1, ZeRO-2 or FSDP2");
     }
     ModuleHooks& hooks = *session().module_hooks;
     hooks.before_all(key_of_module(child), inputs);
