@@ -129,7 +129,11 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
            fmt::format("the loop {}", name_of(plan.loop.kind)),
            wraps_modules(facts) ? "trainer, sft or plain" : "trainer or plain");
     refuse(plan.distributed.has_value(), "distributed", "several processes", "one process");
-    refuse(model.recording != nullptr, "model", "a recorded network", "one of the families");
+    refuse(model.recording && !wraps_modules(facts), "model", "a recorded network", "one of the families");
+    // In a trace its scan made other copies.
+    refuse(
+        model.recording && model.model_type == "falcon_h1" && facts.kind == AdapterKind::ia3 && plan.load.quantization,
+        "load.quantization_config", "a quantized base of falcon_h1", "a base in 16 bits");
     refuse(model.mixture.has_value(), "model", "a mixture of experts", "a network without experts");
     refuse(!plan.load.on_device, "load.device_map", "a network that is loaded in host memory", "{\"\": 0}");
     refuse(plan.load.upcast.has_value(), "load.upcast", "axolotl's casts", "leave it out");

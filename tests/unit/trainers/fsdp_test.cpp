@@ -58,7 +58,9 @@ TEST_CASE("accelerate's FSDP2: values of the file, and the launcher's defaults")
                 "  fsdp_cpu_ram_efficient_loading: false\n  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\n"
                 "  fsdp_state_dict_type: SHARDED_STATE_DICT\n  fsdp_backward_prefetch: BACKWARD_PRE\n"));
     REQUIRE(full.refusals.empty());
-    CHECK(*full.job.plan.distributed->as<Fsdp2Plan>() == Fsdp2Plan{false, true, false});
+    Fsdp2Plan expected{false, true, false};
+    expected.layer_classes = {"LlamaDecoderLayer"};
+    CHECK(*full.job.plan.distributed->as<Fsdp2Plan>() == expected);
     CHECK(full.input("distributed.fsdp_config.reshard_after_forward")->place == FilePlace{"a.yaml", {7, 3}});
     CHECK(full.notes.size() == 1);  // the length
 }
