@@ -75,36 +75,46 @@ void check_balancing(const network::Document& recording, const TrainPlan& plan, 
 }
 
 /// accelerate 1.15 utils/fsdp_utils.py fsdp2_prepare_auto_wrap_policy, utils/dataclasses.py set_auto_wrap_policy: all
-/// modules of these classes are units.
+/// modules of these classes are units. With adapters FSDP1's policy is peft's (0.21.2 utils/other.py
+/// fsdp_auto_wrap_policy), which does not see the names that Trainer's arguments give.
 template <class Plan, class Refuse>
-void check_units(const network::Document& recording, const Plan& plan, std::string_view title, Problems& problems,
+void check_units(const network::Document& recording, const Plan& plan, bool has_adapters, Problems& problems,
                  const Refuse& refuse) {
+    constexpr bool kIsFirst = std::is_same_v<Plan, Fsdp1Plan>;
+    const bool by_peft = kIsFirst && has_adapters;
     if (plan.wrap_policy == WrapPolicy::size_based)
         return refuse("distributed.fsdp_config.auto_wrap_policy", "wrapping by size", "TRANSFORMER_BASED_WRAP");
-    const auto& classes = network::unit_classes(recording, plan.layer_classes);
+    const std::vector<std::string> none;
+    const auto& classes = network::unit_classes(recording, by_peft ? none : plan.layer_classes);
     std::vector<std::string> units;
     std::set<std::string> found;
     network::for_each_kind(recording, [&](const std::string& path, const network::ModuleKind& kind) {
         found.insert(kind.class_name);
         if (is_listed(classes, kind.class_name)) units.push_back(path);
     });
-    const bool by_class = plan.wrap_policy == WrapPolicy::transformer_based;
+    const bool by_class = by_peft || plan.wrap_policy == WrapPolicy::transformer_based;
     for (const std::string& name : classes)
         if (by_class && !found.contains(name))
             return problems.invalid(
                 "distributed.fsdp_config",
-                fmt::format("accelerate stops: Could not find the transformer layer class {} in the model", name),
-                "\"transformer_layer_cls_to_wrap\" with the class of the decoder layers, or \"NO_WRAP\"");
-    const bool leaves_all = std::is_same_v<Plan, Fsdp2Plan> && (units.empty() || !by_class);
+                by_peft
+                    ? std::string("peft stops: Could not find the transformer layer class to wrap in the model")
+                    : fmt::format("accelerate stops: Could not find the transformer layer class {} in the model", name),
+                by_peft ? "\"version\": 2"
+                        : "\"transformer_layer_cls_to_wrap\" with the class of the decoder layers, or \"NO_WRAP\"");
+    const bool leaves_all = !kIsFirst && (units.empty() || !by_class);
     if (units != network::decoder_layers(recording) && !leaves_all)
-        refuse("distributed", fmt::format("{} of other modules than decoder layers", title),
-               "DDP or ZeRO, or \"transformer_layer_cls_to_wrap\" with the class of the decoder layers");
+        refuse("distributed",
+               kIsFirst ? "FSDP1 of other modules than decoder layers" : "FSDP2 of other modules than decoder layers",
+               by_peft ? "\"version\": 2, DDP or ZeRO"
+                       : "DDP or ZeRO, or \"transformer_layer_cls_to_wrap\" with the class of the decoder layers");
 }
 
 /// Methods that cut or wrap modules of a recorded network.
 template <class Refuse>
-void check_processes(const network::Document& recording, const DistributedPlan& processes, Problems& problems,
+void check_processes(const network::Document& recording, const TrainPlan& plan, Problems& problems,
                      const Refuse& refuse) {
+    const DistributedPlan& processes = *plan.distributed;
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
     if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
@@ -115,8 +125,8 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
         return refuse("distributed.prepared_by", "axolotl's preparation", "accelerate's");
     if ((first || second) && !network::bias_of_head(recording).empty())
         return refuse("distributed", fmt::format("{} of a head that shares its bias", title), "DDP or ZeRO");
-    if (first) check_units(recording, *first, title, problems, refuse);
-    if (second) check_units(recording, *second, title, problems, refuse);
+    if (first) check_units(recording, *first, plan.peft.has_value(), problems, refuse);
+    if (second) check_units(recording, *second, plan.peft.has_value(), problems, refuse);
 }
 
 /// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback: functions for which a
@@ -228,7 +238,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    if (plan.distributed) check_processes(recording, *plan.distributed, problems, refuse);
+    if (plan.distributed) check_processes(recording, plan, problems, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
