@@ -5,6 +5,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/input.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/deepspeed.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -209,6 +210,23 @@ void choose_fsdp_wrapping(Job& job, std::string_view value, const std::string& w
         throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
 }
 
+void choose_layer_classes(Job& job, std::string_view value, const std::string& where) {
+    DistributedPlan& processes = processes_of(job, where);
+    std::vector<std::string> classes = words_from(value, where);
+    const std::string own = decoder_layer_class(job.model);
+    for (const std::string& name : classes)
+        if (!own.empty() && name != own)
+            throw Error(ErrorKind::unsupported, where, fmt::format("units of {} are not supported", name),
+                        fmt::format("{}, the model's decoder layer, or leave it out", own));
+    const auto choose = [&](auto* fsdp) {
+        if (!fsdp) return false;
+        fsdp->layer_classes = std::move(classes);
+        return true;
+    };
+    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
+}
+
 void choose_least_size(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     const std::int64_t least = integer_from(value, where);
@@ -319,6 +337,11 @@ constexpr PlanFlag kSeveralFlags[] = {
      "What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with "
      "many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]",
      choose_fsdp_wrapping, 3, words_of<kWrapPolicyNames>},
+    {"fsdp-transformer-layer-cls-to-wrap", "transformer_layer_cls_to_wrap", "CLASS", nullptr, kSeveral,
+     "Class of the decoder layers, with --fsdp: for models with towers for images, whose other layers stay out of "
+     "units "
+     "then [all that the model names]",
+     choose_layer_classes, 3},
     {"fsdp-min-num-params", "min_num_params", "N", nullptr, kSeveral,
      "Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]",
      choose_least_size, 4},
