@@ -34,6 +34,9 @@ void read_ms_swift(ObjectReader& training, LoopKind kind, PreferencePlan& plan) 
             judge_others(training, kRefusedByUnpaired, {});
             break;
         case LoopKind::cpo: read_cpo(training, plan); break;
+        case LoopKind::reward:
+            plan.centers_rewards = training.real("center_rewards_coefficient", {}, Null::absent).has_value();
+            break;
         case LoopKind::orpo: break;
         default:
             read_losses(training, plan);

@@ -1,5 +1,5 @@
-// ms-swift 4.6 swift/arguments/rlhf_args.py RLHFArguments; rlhf_trainers/dpo_trainer.py, kto_trainer.py,
-// orpo_trainer.py, cpo_trainer.py.
+// ms-swift 4.6 swift/arguments/rlhf_args.py RLHFArguments; rlhf_trainers/dpo_trainer.py, reward_trainer.py,
+// kto_trainer.py, orpo_trainer.py, cpo_trainer.py.
 #include "trainers/ms_swift_preferences.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 void judge_reference(Reader& reader, const TrainPlan& plan) {
     const auto reference = reader.text("ref_model");
     if (!reference) return;
-    if (plan.peft || is_contrast(plan.loop.kind))
+    if (plan.peft || !has_reference(plan.loop.kind))
         return reader.invalid("ref_model",
                               "ms-swift stops: CPO/ORPO or LoRA training does not require a ref_model to be passed in",
                               "take it out");
@@ -30,11 +30,8 @@ void judge_reference(Reader& reader, const TrainPlan& plan) {
         reader.refuse("ref_model", "a reference that is another model is not predicted", "the model itself");
 }
 
-constexpr Named<LoopKind> kRlhfTypes[] = {{"dpo", LoopKind::dpo},
-                                          {"kto", LoopKind::kto},
-                                          {"orpo", LoopKind::orpo},
-                                          {"cpo", LoopKind::cpo},
-                                          {"simpo", LoopKind::cpo}};
+constexpr Named<LoopKind> kRlhfTypes[] = {{"dpo", LoopKind::dpo},   {"rm", LoopKind::reward}, {"kto", LoopKind::kto},
+                                          {"orpo", LoopKind::orpo}, {"cpo", LoopKind::cpo},   {"simpo", LoopKind::cpo}};
 
 }  // namespace
 
@@ -45,13 +42,14 @@ void read_swift_preferences(Reader& reader, Draft& draft) {
         std::find_if(std::begin(kRlhfTypes), std::end(kRlhfTypes), [&](const auto& row) { return row.name == type; });
     if (known == std::end(kRlhfTypes))
         return reader.refuse("rlhf_type", fmt::format("ms-swift's training with {} is not predicted", type),
-                             "predicted: dpo, kto, orpo, cpo, simpo");
+                             "predicted: dpo, rm, kto, orpo, cpo, simpo");
     plan.loop.kind = known->value;
     plan.preference.maker = TrainerMaker::ms_swift;
     plan.trl_makes_adapters = false;
     plan.loop.input_require_grads = false;                                     // comes with the trainer
     if (type == "simpo") plan.preference.contrast_loss = ContrastLoss::simpo;  // _init_simpo
     read_losses_of(reader, plan.loop.kind, plan.preference);
+    if (type == "rm") plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
     if (type == "dpo") plan.preference.adds_sft = reader.real("rpo_alpha").has_value();
     plan.training.router_aux_loss_coef = 0;  // TrainArgumentsMixin
     judge_reference(reader, plan);

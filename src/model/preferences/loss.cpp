@@ -9,6 +9,7 @@
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/ms_swift/kto.hpp"
 #include "model/preferences/ms_swift/pairs.hpp"
+#include "model/preferences/ms_swift/reward.hpp"
 #include "model/preferences/reward.hpp"
 
 namespace vramfit::model {
@@ -28,6 +29,7 @@ Tensor factory_loss(const Run& run, Network& network, const Reference& reference
 Tensor swift_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
                   const Place& place) {
     switch (run.plan.loop.kind) {
+        case LoopKind::reward: return swift_reward_loss(run, network, batch, place);
         case LoopKind::kto: return swift_kto_loss(run, network, reference, batch, place);
         case LoopKind::orpo:
         case LoopKind::cpo: return contrast_loss(run, network, batch, place);

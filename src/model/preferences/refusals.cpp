@@ -26,7 +26,13 @@ namespace {
 template <class Refuse>
 void refuse_in_rewards(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (has_no_classifier(run.spec))
+    if (has_no_classifier(run.spec) && by_ms_swift(plan))  // model/patcher.py _patch_sequence_classification
+        refuse("model",
+               fmt::format("transformers has no class of {} that classifies sequences, and the head that ms-swift puts "
+                           "in its place is not supported",
+                           run.spec.model_type),
+               "another model");
+    else if (has_no_classifier(run.spec))
         refuse("model",
                fmt::format("trl stops: transformers has no class of {} that classifies sequences, which a reward model "
                            "is (Unrecognized configuration class for this kind of AutoModel: "
@@ -217,9 +223,9 @@ void refuse_by_ms_swift(const Run& run, const Refuse& refuse) {
         refuse("trl.trainer", fmt::format("ms-swift's trainers with trl {} are not supported", text_of(run.stack.trl)),
                "the stack swift-4.6, with trl 0.29");
     const LoopKind kind = plan.loop.kind;
-    if (kind != LoopKind::dpo && kind != LoopKind::kto && !is_contrast(kind))
+    if (kind != LoopKind::dpo && kind != LoopKind::reward && kind != LoopKind::kto && !is_contrast(kind))
         refuse("loop.kind", fmt::format("ms-swift's {} is not supported", trainer_of(kind)),
-               "--loop dpo, kto, orpo or cpo; trl's own with another stack");
+               "--loop dpo, reward, kto, orpo or cpo; trl's own with another stack");
     if (plan.distributed)
         refuse("distributed", "ms-swift's preference training on several GPUs is not supported", "one GPU");
     if (uses_liger(run))

@@ -110,8 +110,8 @@ Size chosen_tokens(const Run& run) {
 }
 
 bool has_labels(const TrainPlan& plan) {
-    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) ||
-           (by_ms_swift(plan) && plan.loop.kind != LoopKind::kto);
+    const bool labels_pairs = by_ms_swift(plan) && plan.loop.kind != LoopKind::kto && !has_score(plan);
+    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) || labels_pairs;
 }
 
 Batch fetch_preferences(const Run& run, bool references) {

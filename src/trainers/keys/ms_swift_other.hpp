@@ -10,7 +10,6 @@ inline constexpr const char* kSwiftOtherTraining = "training with preferences or
 inline constexpr std::string_view kSwiftOtherKeys[] = {"advantage_estimator",
                                                        "advantage_reweight",
                                                        "async_generate",
-                                                       "center_rewards_coefficient",
                                                        "chord_enable_phi_function",
                                                        "chord_mu_decay_steps",
                                                        "chord_mu_peak",

@@ -118,6 +118,9 @@ void read_swift(Reader& reader, Draft& draft) {
         draft.length_key = "packing_length";
         draft.length_place = reader.place("packing_length");
     }
+    const bool sets_task = is_swift_rlhf(reader) && reader.text("rlhf_type") == "rm";  // RLHFArguments._init_rm
+    if (!sets_task && reader.text("task_type").value_or("causal_lm") != "causal_lm")
+        reader.refuse("task_type", "another task needs another head", "causal_lm");
     if (is_swift_rlhf(reader)) return read_swift_preferences(reader, draft);
     if (reader.has("loss_type")) reader.refuse("loss_type", "this loss is not predicted", "take it out");
 }

@@ -161,6 +161,14 @@ TEST_CASE("ms-swift's rlhf_type dpo") {
     CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: dpo\nref_model: llama-3.2-1b\n") ==
           "invalid f.yaml:6:1 ref_model");
     CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: grpo\n") == "refused rlhf_type");
+    const TrainPlan rewards =
+        plan_in("f.yaml", base + "rlhf_type: rm\ncenter_rewards_coefficient: 0.1\ntask_type: seq_cls\n");
+    CHECK(rewards.loop.kind == LoopKind::reward);
+    CHECK(rewards.preference.maker == TrainerMaker::ms_swift);
+    CHECK(rewards.preference.centers_rewards);
+    CHECK(stop_of("f.yaml", full + "task_type: seq_cls\n") == "refused task_type");
+    CHECK(stop_of("f.yaml", base + "tuner_type: full\nrlhf_type: rm\nref_model: llama-3.2-1b\n") ==
+          "invalid f.yaml:6:1 ref_model");
     CHECK(stop_of("f.yaml", base + "tuner_type: lora\nloss_type: sigmoid\n") == "refused loss_type");
 }
 

@@ -39,17 +39,21 @@ def arguments_of(job: Job, training: dict[str, Any]) -> dict[str, Any]:
     """swift/trainers/trainer_factory.py get_training_args: from what the command line has."""
     kind = job["loop"]["kind"]
     loss = {"dpo": "sigmoid", "cpo": "sigmoid", "kto": "kto"}.get(kind)
-    own = {"beta": 0.1, **({"loss_type": loss} if loss else {})}  # arguments/rlhf_args.py _set_default
-    if kind in ("orpo", "cpo"):  # whose loader of batches is transformers' own
+    own: dict[str, Any] = {} if kind == "reward" else {"beta": 0.1}  # arguments/rlhf_args.py _set_default
+    if loss:
+        own["loss_type"] = loss
+    if kind in ("reward", "orpo", "cpo"):  # whose loader of batches is transformers' own
         own["train_sampling_strategy"] = "sequential"
     return {**own, **SET, "tuner_type": "full" if job["peft"] is None else "lora", **training}
 
 
-def described(model: torch.nn.Module) -> types.SimpleNamespace:
-    """What swift/model/register.py get_model_processor leaves on the model and its tokenizer."""
+def described(job: Job, model: torch.nn.Module) -> types.SimpleNamespace:
+    """What swift/model/register.py get_model_processor leaves on the model and its tokenizer; arguments/rlhf_args.py _init_rm."""
     experts = any(getattr(model.config, key, None) for key in ("num_local_experts", "num_experts", "n_routed_experts"))
     model.model_meta = types.SimpleNamespace(is_multimodal=False, model_arch=None)
-    model.model_info = types.SimpleNamespace(is_moe_model=bool(experts), config=model.config, task_type="causal_lm", max_model_len=None)
+    task = "seq_cls" if job["loop"]["kind"] == "reward" else "causal_lm"
+    model.model_info = types.SimpleNamespace(is_moe_model=bool(experts), config=model.config, task_type=task, max_model_len=None)
+    model.generation_config = getattr(model, "generation_config", None)  # _init_generation_config
     return types.SimpleNamespace(model_meta=model.model_meta, model_info=model.model_info)
 
 
@@ -58,20 +62,22 @@ def template(job: Job, model: torch.nn.Module, tokenizer: Any) -> Any:
     from swift.template.base import Template
     from swift.template.template_meta import TemplateMeta
 
-    about = described(model)
+    about = described(job, model)
     tokenizer.model_meta, tokenizer.model_info = about.model_meta, about.model_info
+    model.config.pad_token_id = tokenizer.pad_token_id  # _postprocess_model
     out = Template(tokenizer, TemplateMeta("plain", prefix=[], prompt=["{{QUERY}}"], chat_sep=None), remove_unused_columns=True)
     out.set_mode("kto" if job["loop"]["kind"] == "kto" else "rlhf")
     return out
 
 
 def row_of(job: Job, row: int) -> dict[str, Any]:
-    """template/base.py _rlhf_encode: both completions with their labels; _kto_encode, whose other one is that of the row before."""
+    """template/base.py _rlhf_encode: both completions with their labels, of a reward model without; _kto_encode, whose other one is that of the row before."""
     full = llama_factory.row_of(job, row)
     if job["loop"]["kind"] == "kto":
         out = {f"chosen_{key}": full[key] for key in ("input_ids", "labels")} | {"label": full["kto_tags"]}
         return out if job["training"].get("loss_type") == "apo_zero_unpaired" else out | {f"rejected_{key}": full[f"kl_{key}"] for key in ("input_ids", "labels")}
-    return {key: value for key, value in full.items() if value is not None and not key.endswith("attention_mask")}
+    left_out = ("attention_mask", "labels") if job["loop"]["kind"] == "reward" else ("attention_mask",)
+    return {key: value for key, value in full.items() if value is not None and not key.endswith(left_out)}
 
 
 def mark_loader(stages_of: Callable[[], Any], steps: int) -> None:
@@ -106,7 +112,7 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, tokeni
     own: dict[str, Any] = {}
     if references:
         own["ref_model"] = references.pop()
-        described(own["ref_model"])
+        described(job, own["ref_model"])
         own["ref_model"].config.use_cache = False
     trainer = named(job, "Trainer")(model=model, args=arguments, template=own_template, train_dataset=[row_of(job, row) for row in range(rows)], **own)
     trainer.add_callback(progress)
