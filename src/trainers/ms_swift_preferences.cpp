@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/ms_swift_groups.hpp"
 #include "trainers/preferences.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -22,7 +23,9 @@ namespace {
 void judge_reference(Reader& reader, const TrainPlan& plan) {
     const auto reference = reader.text("ref_model");
     if (!reference) return;
-    if (plan.peft || !has_reference(plan.loop.kind))
+    const bool in_groups = plan.loop.kind == LoopKind::grpo;
+    if (in_groups && !plan.preference.grpo.has_reference) return;  // it is left out
+    if (plan.peft || (!in_groups && !has_reference(plan.loop.kind)))
         return reader.invalid("ref_model",
                               "ms-swift stops: CPO/ORPO or LoRA training does not require a ref_model to be passed in",
                               "take it out");
@@ -31,7 +34,8 @@ void judge_reference(Reader& reader, const TrainPlan& plan) {
 }
 
 constexpr Named<LoopKind> kRlhfTypes[] = {{"dpo", LoopKind::dpo},   {"rm", LoopKind::reward}, {"kto", LoopKind::kto},
-                                          {"orpo", LoopKind::orpo}, {"cpo", LoopKind::cpo},   {"simpo", LoopKind::cpo}};
+                                          {"orpo", LoopKind::orpo}, {"cpo", LoopKind::cpo},   {"simpo", LoopKind::cpo},
+                                          {"grpo", LoopKind::grpo}};
 
 }  // namespace
 
@@ -42,13 +46,16 @@ void read_swift_preferences(Reader& reader, Draft& draft) {
         std::find_if(std::begin(kRlhfTypes), std::end(kRlhfTypes), [&](const auto& row) { return row.name == type; });
     if (known == std::end(kRlhfTypes))
         return reader.refuse("rlhf_type", fmt::format("ms-swift's training with {} is not predicted", type),
-                             "predicted: dpo, rm, kto, orpo, cpo, simpo");
+                             "predicted: dpo, rm, kto, orpo, cpo, simpo, grpo");
     plan.loop.kind = known->value;
     plan.preference.maker = TrainerMaker::ms_swift;
     plan.trl_makes_adapters = false;
     plan.loop.input_require_grads = false;                                     // comes with the trainer
     if (type == "simpo") plan.preference.contrast_loss = ContrastLoss::simpo;  // _init_simpo
-    read_losses_of(reader, plan.loop.kind, plan.preference);
+    if (plan.loop.kind == LoopKind::grpo)
+        read_swift_groups(reader, draft);
+    else
+        read_losses_of(reader, plan.loop.kind, plan.preference);
     if (type == "rm") plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
     if (type == "dpo") plan.preference.adds_sft = reader.real("rpo_alpha").has_value();
     plan.training.router_aux_loss_coef = 0;  // TrainArgumentsMixin

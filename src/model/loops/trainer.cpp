@@ -107,6 +107,7 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
 /// RLOO's is not (loss_is_scaled_for_ga).
 Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
+    if (by_ms_swift(run.plan)) return swift_group_step(trainer, place);
     if (generates(run.plan, place))
         trainer.rollout = roll_out(run, trainer.network, trainer.reference, place, wrapper_of(trainer, true));
     const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
@@ -358,6 +359,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
     }
     Trainer trainer{run, network, {}, scaler_of(run.plan), {}, {}, {}, {}, {}, false};
     trainer.reference = std::move(reference);
+    trainer.swift_rollout.reward_weights = weights_of_rewards(run);
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
     const bool is_mixed = trains_mixed(run, network);

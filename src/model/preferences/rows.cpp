@@ -110,7 +110,7 @@ Size chosen_tokens(const Run& run) {
 }
 
 bool has_labels(const TrainPlan& plan) {
-    const bool labels_pairs = by_ms_swift(plan) && plan.loop.kind != LoopKind::kto && !has_score(plan);
+    const bool labels_pairs = by_ms_swift(plan) && has_pairs(plan.loop.kind) && !has_score(plan);
     return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) || labels_pairs;
 }
 

@@ -86,12 +86,15 @@ void read_swift(Reader& reader, Draft& draft) {
     plan.load.dtype = dtype.value_or(draft.job.model.checkpoint_dtype.value_or(DType::bfloat16));
     if (!dtype) reader.assume("torch_dtype", std::string(name_of(plan.load.dtype)));
     // swift/trainers/arguments.py TrainArgumentsMixin.
+    const bool in_groups = is_swift_rlhf(reader) && reader.text("rlhf_type") == "grpo";
+    constexpr std::int64_t kRowsOfUpdate = 16;
     read_training_arguments(reader,
                             {.batch = 1,
                              .checkpointing = true,
                              .bf16 = plan.load.dtype == DType::bfloat16,
                              .evaluation_batch = 1,
-                             .weight_decay = kSwiftWeightDecay},
+                             .weight_decay = kSwiftWeightDecay,
+                             .rows_of_update = in_groups ? 0 : kRowsOfUpdate},  // RLHFArguments._set_default
                             draft);
     constexpr Named<AttentionImplementation> kNames[] = {
         {"eager", AttentionImplementation::eager},

@@ -130,7 +130,7 @@ PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
 #: from_pretrained. A config without a dtype is that of a checkpoint in bfloat16. It is loaded in host memory, as trl does it, or by the script on the device (`device_map`, quantized weights).
 SECOND: Job = {"model": None, "dtype": None, "attn_implementation": None, "device_map": None, "quantization_config": None}
 #: Trainers of preferences that are not trl's: of which kinds.
-OWN_TRAINERS = {"llama-factory": ("dpo", "reward", "kto", "orpo", "cpo"), "ms-swift": ("dpo", "reward", "kto", "orpo", "cpo")}
+OWN_TRAINERS = {"llama-factory": ("dpo", "reward", "kto", "orpo", "cpo"), "ms-swift": ("dpo", "reward", "kto", "orpo", "cpo", "grpo")}
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
