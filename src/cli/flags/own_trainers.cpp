@@ -44,8 +44,11 @@ void settle_own_trainers(Job& job, const IsGiven& given) {
     if (!by_own_trainer(plan)) return;
     plan.trl_makes_adapters = false;
     plan.training.max_length.reset();
-    // LLaMA-Factory's use_reentrant_gc; ms-swift 4.6 trainers/mixin.py _fix_gradient_checkpointing, of one process.
-    plan.training.use_reentrant = plan.training.use_reentrant.value_or(true);
+    // LLaMA-Factory's use_reentrant_gc; ms-swift 4.6 trainers/mixin.py _fix_gradient_checkpointing,
+    // utils/torch_utils.py get_default_device_map.
+    const bool is_ddp = by_ms_swift(plan) && plan.distributed && plan.distributed->as<DdpPlan>();
+    plan.training.use_reentrant = plan.training.use_reentrant.value_or(!is_ddp);
+    if (is_ddp) plan.distributed->load_on_device = true;
     if (by_ms_swift(plan)) {
         plan.training.router_aux_loss_coef = 0;  // trainers/arguments.py TrainArgumentsMixin
         plan.training.weight_decay = kSwiftWeightDecay;

@@ -320,7 +320,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.
-    const bool prepares_rows = is_preference(run.plan.loop.kind) && !generates_rows(run.plan.loop.kind);
+    const bool prepares_rows = waits_for_rows(run.plan);
     const auto wait_for_rows = [&] {
         for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, network.held_by_group);
     };

@@ -249,8 +249,8 @@ void refuse_by_ms_swift(const Run& run, const Refuse& refuse) {
         refuse("loop.kind", fmt::format("ms-swift's {} is not supported", trainer_of(kind)),
                "--loop dpo, reward, kto, orpo, cpo or grpo; trl's own with another stack");
     if (kind == LoopKind::grpo) refuse_in_swift_groups(run, refuse);
-    if (plan.distributed)
-        refuse("distributed", "ms-swift's preference training on several GPUs is not supported", "one GPU");
+    if (plan.distributed && !plan.distributed->load_on_device)
+        refuse("distributed.load_on_device", "ms-swift loads the model on each process's GPU", "true");
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     for (const PairLoss loss : plan.preference.loss_types) switch (loss) {

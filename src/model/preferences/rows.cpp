@@ -43,6 +43,10 @@ Tensor moved(const Run& run, const Dims& sizes, DType dtype) {
     return out;
 }
 
+bool waits_for_rows(const TrainPlan& plan) {
+    return is_preference(plan.loop.kind) && !generates_rows(plan.loop.kind) && !by_own_trainer(plan);
+}
+
 bool has_score(const TrainPlan& plan) { return plan.loop.kind == LoopKind::reward && !by_llama_factory(plan); }
 
 namespace {
