@@ -63,7 +63,7 @@ void read_swift_preferences(Reader& reader, Draft& draft) {
     if (reader.boolean("packing").value_or(false)) reader.refuse("packing", "packed pairs are not predicted", "false");
     draft.packed = draft.packing_needs_mask = false;
     refuse_divided(draft);
-    if (plan.loop.kind != LoopKind::dpo) return;
+    if (plan.loop.kind != LoopKind::dpo && plan.loop.kind != LoopKind::reward) return;
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;  // model/utils.py get_default_device_map
 }

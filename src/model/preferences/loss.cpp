@@ -29,7 +29,7 @@ Tensor factory_loss(const Run& run, Network& network, const Reference& reference
 Tensor swift_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch, const Place& place,
                   const ForwardWrapper& wrapper) {
     switch (run.plan.loop.kind) {
-        case LoopKind::reward: return swift_reward_loss(run, network, batch, place);
+        case LoopKind::reward: return swift_reward_loss(run, network, batch, place, wrapper);
         case LoopKind::kto: return swift_kto_loss(run, network, reference, batch, place);
         case LoopKind::orpo:
         case LoopKind::cpo: return contrast_loss(run, network, batch, place);

@@ -280,7 +280,7 @@ def check(job: Job) -> None:
     if (job["loop"]["kind"] == "gkd") != ("teacher" in job["loop"]):
         raise JobError("loop.kind gkd has a loop.teacher, and no other kind has one")
     if job["distributed"]:
-        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "unsloth", "dpo", "grpo", "rloo"),
+        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "unsloth", "dpo", "reward", "grpo", "rloo"),
                  "deepspeed": ("trainer", "sft", "dpo", "grpo", "rloo"),
                  "fsdp2": ("trainer", "sft", "dpo", "grpo", "rloo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:

@@ -47,9 +47,13 @@ void read_reward_metrics(const Tensor& chosen, const Tensor& rejected) {
 
 }  // namespace
 
-Tensor swift_reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    const Tensor rewards = rewards_of(run, network, batch, place);
+Tensor swift_reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place,
+                         const ForwardWrapper& wrapper) {
+    if (wrapper.before) wrapper.before();
+    Tensor rewards = rewards_of(run, network, batch, place);
     begin_loss(run, place);
+    Tensor* const outputs[] = {&rewards};
+    if (wrapper.after) wrapper.after(rewards, outputs);
     const auto halves = chunk(rewards, 2, 0);
     const Tensor loss = loss_of_pairs(halves[0], halves[1]);
     Tensor centering;  // bound until the function returns
