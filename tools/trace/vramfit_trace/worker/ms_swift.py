@@ -63,6 +63,11 @@ def described(job: Job, model: torch.nn.Module) -> types.SimpleNamespace:
     return types.SimpleNamespace(model_meta=model.model_meta, model_info=model.model_info)
 
 
+def config_arguments(job: Job) -> dict[str, Any]:
+    """model/register.py ModelLoader.get_model: what it changes in the config of a network that classifies."""
+    return {"tie_word_embeddings": False} if job["loop"]["kind"] == "reward" else {}
+
+
 def template(job: Job, model: torch.nn.Module, tokenizer: Any) -> Any:
     """pipelines/train/rlhf.py _prepare_template, of a template without words."""
     from swift.template.base import Template
