@@ -43,8 +43,8 @@ def arguments_of(job: Job, training: dict[str, Any]) -> dict[str, Any]:
     """swift/trainers/trainer_factory.py get_training_args: from what the command line has."""
     kind = job["loop"]["kind"]
     loss = {"dpo": "sigmoid", "cpo": "sigmoid", "kto": "kto"}.get(kind)
-    own: dict[str, Any] = {"reward": {}, "grpo": GROUPS}.get(kind, {"beta": 0.1})  # arguments/rlhf_args.py _set_default, _init_grpo
-    own = dict(own)
+    # arguments/rlhf_args.py _set_default, _init_grpo
+    own: dict[str, Any] = {**GROUPS} if kind == "grpo" else {} if kind == "reward" else {"beta": 0.1}
     if loss:
         own["loss_type"] = loss
     if kind in ("reward", "orpo", "cpo"):  # whose loader of batches is transformers' own
