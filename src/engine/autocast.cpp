@@ -11,8 +11,8 @@ namespace {
 Tensor cached_cast(const Tensor& t, DType dtype) {
     if (!t.defined() || !is_floating(t.dtype()) || t.dtype() == DType::float64 || t.dtype() == dtype) return t;
     Autocast& autocast = t.session().autocast;
-    const bool cacheable =
-        dtype == autocast.dtype && t.dtype() == DType::float32 && t.requires_grad() && t.is_leaf() && !t->is_view;
+    const bool cacheable = autocast.remembers && dtype == autocast.dtype && t.dtype() == DType::float32 &&
+                           t.requires_grad() && t.is_leaf() && !t->is_view;
     if (!cacheable) return to(t, dtype);
     CastCache& cache = autocast.cache;
     const auto found = cache.places.find(t.get());

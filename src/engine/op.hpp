@@ -129,6 +129,7 @@ namespace vramfit::engine {
     X(multinomial, "aten::multinomial")                                     \
     X(nan_to_num, "aten::nan_to_num")                                       \
     X(nansum, "aten::nansum")                                               \
+    X(std, "aten::std")                                                     \
     X(int8_vectorwise_quant, "bitsandbytes::int8_vectorwise_quant")         \
     X(int8_linear_matmul, "bitsandbytes::int8_linear_matmul")               \
     X(int8_mm_dequant, "bitsandbytes::int8_mm_dequant")                     \

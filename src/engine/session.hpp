@@ -39,6 +39,7 @@ struct CastCache {
 /// torch.autocast: on or off, its dtype, and the casts of trainable fp32 leaves it remembers.
 struct Autocast {
     bool enabled = false;
+    bool remembers = true;  ///< casts of weights: not in torch.inference_mode()
     DType dtype = DType::bfloat16;
     int nesting[2] = {0, 0};  ///< by thread
     CastCache cache;

@@ -226,13 +226,15 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
     } else {
         arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
         if (grpo.scale != RewardScale::group) arguments.put("scale_rewards", JsonValue::of(name_of(grpo.scale)));
-        if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
+        if (grpo.has_reference || by_ms_swift(plan))
+            arguments.put("beta", JsonValue::of(grpo.has_reference ? 0.04 : 0.0));
         if (grpo.level != SamplingLevel::token)
             arguments.put("importance_sampling_level", JsonValue::of(name_of(grpo.level)));
         if (!grpo.corrects_divergence) arguments.put("use_bias_correction_kl", JsonValue::of(false));
         if (grpo.clips_both_sides) arguments.put("delta", JsonValue::of(4.0));
     }
-    if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
+    if (grpo.has_temperature || by_ms_swift(plan))
+        arguments.put("temperature", JsonValue::of(grpo.has_temperature ? 0.9 : 1.0));
     if (grpo.penalizes_repetition) arguments.put("repetition_penalty", JsonValue::of(1.1));
     if (grpo.top_k > 0) arguments.put("top_k", JsonValue::of(grpo.top_k));
     if (grpo.has_top_p) arguments.put("top_p", JsonValue::of(0.9));

@@ -19,11 +19,39 @@ constexpr RefusedKey kRefusedBySwift[] = {
 constexpr RefusedKey kRefusedByPairs[] = {
     {"precompute_ref_log_probs", "ms-swift stops: precompute_ref_log_probs=True is not supported by Swift DPOTrainer"},
 };
+constexpr std::string_view kIgnoredBySwiftGroups[] = {"min_p"};  // prepare_generation_config hands on the other ones
+constexpr RefusedKey kRefusedBySwiftGroups[] = {
+    {"overlong_filter", "completions that are masked at the limit are not supported"},
+    {"kl_in_reward", "a divergence that is taken from the rewards is not supported"},
+    {"dynamic_sample", "groups that are sampled again are not supported"},
+    {"log_entropy", "entropies are not supported"},
+    {"sync_ref_model", "a reference that follows the policy is not supported"},
+    {"multi_turn_scheduler", "several turns are not supported"},
+    {"use_gym_env", "an environment that gives rewards is not supported"},
+    {"teacher_model", "a teacher is not supported"},
+    {"offload_model", "weights that wait in host memory are not supported"},
+    {"offload_optimizer", "an optimizer that waits in host memory is not supported"},
+    {"off_policy_sequence_mask_delta", "a mask of what is off policy is not supported"},
+    {"chord_sft_dataset", "CHORD is not supported"},
+};
 constexpr RefusedKey kRefusedByUnpaired[] = {
     {"precompute_ref_log_probs", "log-probabilities of the reference that are computed before are not supported"},
 };
 
 }  // namespace
+
+void read_swift_groups(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan) {
+    plan.disable_dropout = false;  // GRPOConfig
+    judge_others(training, kRefusedBySwiftGroups, kIgnoredBySwiftGroups);
+    GrpoPlan& groups = plan.grpo;
+    groups = plan_of_swift_groups();
+    if (const auto estimator = training.text("advantage_estimator"); estimator && *estimator != "grpo")
+        training.problems().unsupported(training.path("advantage_estimator"), "another estimator is not supported",
+                                        "grpo");
+    read_grpo(training, LoopKind::grpo, arguments, plan);
+    if (groups.top_k == 0) groups.top_k = kTopKOfTransformers;
+    groups.has_min_p = groups.masks_truncated = false;
+}
 
 void read_ms_swift(ObjectReader& training, LoopKind kind, PreferencePlan& plan) {
     ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
@@ -34,6 +62,10 @@ void read_ms_swift(ObjectReader& training, LoopKind kind, PreferencePlan& plan) 
             judge_others(training, kRefusedByUnpaired, {});
             break;
         case LoopKind::cpo: read_cpo(training, plan); break;
+        case LoopKind::reward:
+            plan.centers_rewards = training.real("center_rewards_coefficient", {}, Null::absent).has_value();
+            break;
+        case LoopKind::grpo:
         case LoopKind::orpo: break;
         default:
             read_losses(training, plan);

@@ -219,6 +219,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
     if (plan.maker == TrainerMaker::ms_swift) {
         arguments.router_aux_loss_coef = 0;  // TrainArgumentsMixin
         if (!training.has("weight_decay")) arguments.weight_decay = kSwiftWeightDecay;
+        if (kind == LoopKind::grpo) read_swift_groups(training, arguments, plan);
         return read_ms_swift(training, kind, plan);
     }
     if (generates_rows(kind)) {

@@ -38,6 +38,8 @@ void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& p
 
 /// The same of ms-swift's; loss_type by trl's names.
 void read_ms_swift(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
+/// Of its GRPO what other trainers have not.
+void read_swift_groups(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan);
 /// loss_type of DPO, KTO and CPO, the last with what else decides about its loss.
 void read_losses(ObjectReader& training, PreferencePlan& plan);
 void read_unpaired_loss(ObjectReader& training, PreferencePlan& plan);

@@ -213,6 +213,9 @@ bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
 /// Methods that DPOTrainer's, GRPOTrainer's and RLOOTrainer's steps were compared with.
 bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
     const bool is_dpo = plan.loop.kind == LoopKind::dpo;
+    if (by_ms_swift(plan))
+        return (is_dpo || plan.loop.kind == LoopKind::reward) && stack.ms_swift_preferences_are_known() &&
+               plan.distributed->as<DdpPlan>();
     const bool in_groups = generates_rows(plan.loop.kind) && !generates_pairs(plan.loop.kind);
     if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_own_trainer(plan)) return false;
     return plan.distributed->as<DdpPlan>() || plan.distributed->as<ZeroPlan>() || plan.distributed->as<Fsdp2Plan>();
@@ -303,7 +306,8 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                 ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP and DeepSpeed, and "
                   "torch 2.10 or later only"
             : by_llama_factory(plan) ? "LLaMA-Factory's preference training is supported on one GPU only"
-            : by_ms_swift(plan)      ? "ms-swift's preference training is supported on one GPU only"
+            : by_ms_swift(plan) ? "ms-swift's preference training is supported on one GPU, its DPO and reward models "
+                                  "with DistributedDataParallel too"
             : plan.loop.kind == LoopKind::dpo
                 ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
             : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm

@@ -122,10 +122,23 @@ void read_checkpointing(Reader& reader, bool otherwise, TrainingPlan& plan) {
 
 }  // namespace
 
+namespace {
+
+/// ms-swift 4.6 trainers/arguments.py TrainArgumentsMixin: max(1, ceil(16 / batch / world_size)).
+std::int64_t accumulation_by_rows(const Reader& reader, std::int64_t rows, std::int64_t batch) {
+    const std::int64_t all = batch * reader.question().gpus.value_or(1);
+    return std::max<std::int64_t>(1, (rows + all - 1) / all);
+}
+
+}  // namespace
+
 void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, Draft& draft) {
     TrainingPlan& plan = draft.job.plan.training;
     plan.per_device_train_batch_size = reader.integer_or("per_device_train_batch_size", defaults.batch, {.low = 1});
-    plan.gradient_accumulation_steps = reader.integer_or("gradient_accumulation_steps", 1, {.low = 1, .high = 10'000});
+    plan.gradient_accumulation_steps =
+        reader.integer_or("gradient_accumulation_steps",
+                          accumulation_by_rows(reader, defaults.rows_of_update, plan.per_device_train_batch_size),
+                          {.low = 1, .high = 10'000});
     read_checkpointing(reader, defaults.checkpointing, plan);
     plan.fp16 = reader.boolean_or("fp16", false);
     plan.bf16 = reader.boolean_or("bf16", defaults.bf16 && !plan.fp16);

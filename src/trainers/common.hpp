@@ -40,6 +40,7 @@ struct ArgumentDefaults {
     bool bf16 = false;
     std::int64_t evaluation_batch = 8;
     double weight_decay = 0;
+    std::int64_t rows_of_update = 0;  ///< where accumulation is not said, batches of all GPUs until there are so many
     bool evaluates_at_end =
         false;  ///< the script calls trainer.evaluate() behind trainer.train() where do_eval is true
 };

@@ -16,9 +16,9 @@
 
 namespace vramfit::trainers {
 
-namespace {
+namespace {}  // namespace
 
-/// Batches that are generated at once (GRPOConfig.__post_init__, RLOOConfig.__post_init__).
+// GRPOConfig.__post_init__, RLOOConfig.__post_init__.
 void read_generation(Reader& reader, TrainPlan& plan) {
     GrpoPlan& grpo = plan.preference.grpo;
     const TrainerQuestion& question = reader.question();
@@ -48,10 +48,12 @@ void read_generation(Reader& reader, TrainPlan& plan) {
     const std::int64_t all = batch * grpo.generation_steps(plan.training.gradient_accumulation_steps);
     if (knows_gpus && all % grpo.num_generations != 0)
         reader.invalid("num_generations",
-                       fmt::format("trl stops: generation_batch_size ({}) must be divisible by num_generations ({})",
-                                   all, grpo.num_generations),
+                       fmt::format("{} stops: generation_batch_size ({}) must be divisible by num_generations ({})",
+                                   by_ms_swift(plan) ? "ms-swift" : "trl", all, grpo.num_generations),
                        "a batch times steps_per_generation that is a multiple of it");
 }
+
+namespace {
 
 void read_group_loss(Reader& reader, GrpoPlan& grpo) {
     const std::string loss = reader.text("loss_type").value_or("dapo");
@@ -64,7 +66,8 @@ void read_group_loss(Reader& reader, GrpoPlan& grpo) {
                   "predicted: dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo, vespo");
 }
 
-/// What else the loss of GRPO asks.
+}  // namespace
+
 void read_ratios(Reader& reader, GrpoPlan& grpo) {
     if (const auto level = choice<SamplingLevel>(reader, "importance_sampling_level", kSamplingLevelNames))
         grpo.level = *level;
@@ -73,7 +76,6 @@ void read_ratios(Reader& reader, GrpoPlan& grpo) {
     grpo.clips_both_sides = delta && delta->kind != Value::Kind::null;
 }
 
-/// A name, or whether to.
 void read_reward_scale(Reader& reader, GrpoPlan& grpo) {
     const Value* given = reader.value("scale_rewards");
     if (given && given->kind == Value::Kind::boolean)
@@ -81,6 +83,8 @@ void read_reward_scale(Reader& reader, GrpoPlan& grpo) {
     else if (const auto scale = choice<RewardScale>(reader, "scale_rewards", kRewardScaleNames))
         grpo.scale = *scale;
 }
+
+namespace {
 
 /// Completions are as long as the arguments allow; prompts are the data's, which releases before 0.26 cut.
 void read_group_rows(Reader& reader, const GroupTrainer& trainer, Draft& draft) {

@@ -25,6 +25,13 @@ bool is_for_group_trainer(const Document& document, const GroupTrainer& trainer,
 /// Whether a file of keys says RLOO, by a key of its own or a name.
 bool says_rloo(const Document& document);
 
+/// Completions of a prompt, and the batches that are generated at once.
+void read_generation(Reader& reader, TrainPlan& plan);
+/// What the loss of GRPO asks besides its name.
+void read_ratios(Reader& reader, GrpoPlan& grpo);
+/// scale_rewards: a name, or whether to.
+void read_reward_scale(Reader& reader, GrpoPlan& grpo);
+
 /// What tokens are drawn from; vLLM does it in memory of its own.
 void read_sampling(Reader& reader, GrpoPlan& grpo);
 

@@ -36,7 +36,8 @@ struct AskedEvaluation {
 /// How long the rows of GRPO can be.
 struct GroupRowsDraft {
     std::int64_t completion = 512;
-    std::optional<std::int64_t> prompt;  ///< that an older release's key says
+    std::optional<std::int64_t> prompt;  ///< that an older release's key says, or ms-swift's
+    std::string prompt_key = "max_prompt_length";
 };
 
 /// What Unsloth's functions are told, beside what a plan of transformers has.

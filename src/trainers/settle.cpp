@@ -129,9 +129,9 @@ std::int64_t longest_prompt(const TrainerQuestion& question, const GroupRowsDraf
     }
     if (group.prompt) {
         reading.notes.push_back({RemarkKind::assumed_length,
-                                 fmt::format("the data decides how long prompts are: {} tokens are assumed, as "
-                                             "max_prompt_length says",
-                                             *group.prompt),
+                                 fmt::format("the data decides how long prompts are: {} tokens are assumed, as {} "
+                                             "says",
+                                             *group.prompt, group.prompt_key),
                                  "give --prompt N, the tokens of the longest prompt, or --lengths FILE"});
         return *group.prompt;
     }

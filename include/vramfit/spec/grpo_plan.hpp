@@ -70,4 +70,16 @@ constexpr GrpoPlan plan_of_groups(LoopKind kind) {
     return out;
 }
 
+inline constexpr std::int64_t kTopKOfTransformers = 50;  ///< GenerationConfig of 5.19, where top_k is not said
+
+/// ms-swift's where nothing is said: arguments/rlhf_args.py, rlhf_trainers/args_mixin.py of 4.6.
+constexpr GrpoPlan plan_of_swift_groups() {
+    GrpoPlan out;
+    out.loss = GroupLoss::grpo;
+    out.has_reference = true;    // beta 0.04
+    out.has_temperature = true;  // 0.9
+    out.top_k = kTopKOfTransformers;
+    return out;
+}
+
 }  // namespace vramfit

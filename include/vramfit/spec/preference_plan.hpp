@@ -49,7 +49,7 @@ enum class TrainerMaker : std::uint8_t {
     trl,
     axolotl,        ///< trl's; its DPOTrainer empties the cache after each training step
     llama_factory,  ///< its own: the stage dpo (with orpo and simpo), kto, rm
-    ms_swift        ///< its own: rlhf_type dpo, kto, orpo, cpo and simpo
+    ms_swift        ///< its own: rlhf_type dpo, rm, kto, orpo, cpo and simpo
 };
 
 /// ms-swift 4.6 swift/trainers/arguments.py TrainArgumentsMixin.weight_decay.

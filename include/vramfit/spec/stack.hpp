@@ -213,6 +213,10 @@ struct Stack {
     bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer and KTOTrainer, which have whole logits before
     bool llama_factory_preferences_are_known() const;
     bool ms_swift_preferences_are_known() const;
+    /// Whether generate leaves out a mask without padding.
+    bool generation_drops_whole_masks() const;
+    /// Whether multinomial asks for the smallest and the largest probability at once.
+    bool multinomial_asks_aminmax() const;
     bool sft_leaves_adapters_under_zero3() const;  ///< SFTTrainer makes adapters without autocast_adapter_dtype
     bool preferences_are_known() const;            ///< DPOTrainer, KTOTrainer and RewardTrainer
     bool reference_is_like_policy() const;         ///< ... load the reference with the policy's dtype and attention

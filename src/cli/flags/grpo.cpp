@@ -234,7 +234,7 @@ void complete_grpo(Job& job, const IsGiven& given) {
         refuse_other(flag, LoopKind::rloo, "RLOOTrainer");
     BatchPlan& batch = job.plan.batch;
     GrpoPlan& grpo = grpo_of(job);
-    const GrpoPlan otherwise = plan_of_groups(kind);
+    const GrpoPlan otherwise = by_ms_swift(job.plan) ? plan_of_swift_groups() : plan_of_groups(kind);
     if (!given("num_generations")) grpo.num_generations = otherwise.num_generations;
     if (!given("beta")) grpo.has_reference = otherwise.has_reference;
     job.plan.preference.disable_dropout = false;

@@ -4,6 +4,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/pointwise_backward.hpp"
+#include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -39,6 +40,18 @@ void scaled_view_backward(Node& node, Grads& in, Grads& out) {
     const Tensor scaled = mul(part, other);
 }
 const NodeType kScaledViewBackward{"CopySlices", scaled_view_backward};
+
+// The same of a part of the base that is divided by a number: its gradient comes in the base's geometry.
+void divided_part_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const Tensor strided = empty(session, node.dims[0], in[0].dtype(), Op::new_empty);
+    const Dims part = in[0].sizes();
+    in[0].reset();
+    out[0] = empty(session, node.dims[0], strided.dtype(), Op::new_empty);
+    const Tensor copy = empty(session, part, strided.dtype(), Op::empty_like);
+    const Tensor divided = div(copy, 1.0);
+}
+const NodeType kDividedPartBackward{"CopySlices", divided_part_backward};
 
 /// The node of a view that has all of its base.
 bool is_whole_view(const Tensor& t) {
@@ -92,6 +105,18 @@ void div_in_place(const Tensor& a, const Tensor& b) {
     node->save(b.requires_grad() ? clone(detach(a)) : Tensor());
     node->save(b);
     set_history(a, node);
+}
+
+Tensor div_slice_in_place(const Tensor& a, int dim, const Size& first, const Size& last) {
+    Recorder& recorder = a.session().recorder;
+    recorder.launch(recorder.stream);
+    const Tensor part = slice(detach(a), dim, first, last);
+    if (!needs_grad(a)) return part;
+    const Ref<Node> node = make_node(a.session(), kDividedPartBackward);
+    add_edge(*node, a);
+    node->dims[0] = a.sizes();
+    set_history(part, node);
+    return part;
 }
 
 void masked_fill_in_place(const Tensor& a, const Tensor& mask) {

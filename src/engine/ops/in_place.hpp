@@ -14,6 +14,8 @@ void add_in_place(const Tensor& a);
 void mul_in_place(const Tensor& a, const Tensor& b);
 /// a /= b; a copy of `a` is kept where b requires grad.
 void div_in_place(const Tensor& a, const Tensor& b);
+/// part = a[.., first:last, ..]; part.div_(number). Gives the part.
+Tensor div_slice_in_place(const Tensor& a, int dim, const Size& first, const Size& last);
 /// a.masked_fill_(mask, number).
 void masked_fill_in_place(const Tensor& a, const Tensor& mask);
 /// view = t.squeeze(-1); view[mask] = number. Gives the view.

@@ -107,6 +107,7 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
 /// RLOO's is not (loss_is_scaled_for_ga).
 Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
+    if (by_ms_swift(run.plan)) return swift_group_step(trainer, place);
     if (generates(run.plan, place))
         trainer.rollout = roll_out(run, trainer.network, trainer.reference, place, wrapper_of(trainer, true));
     const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
@@ -319,7 +320,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.
-    const bool prepares_rows = is_preference(run.plan.loop.kind) && !generates_rows(run.plan.loop.kind);
+    const bool prepares_rows = waits_for_rows(run.plan);
     const auto wait_for_rows = [&] {
         for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, network.held_by_group);
     };
@@ -358,6 +359,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
     }
     Trainer trainer{run, network, {}, scaler_of(run.plan), {}, {}, {}, {}, {}, false};
     trainer.reference = std::move(reference);
+    trainer.swift_rollout.reward_weights = weights_of_rewards(run);
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
     const bool is_mixed = trains_mixed(run, network);

@@ -9,6 +9,7 @@
 #include "model/parallel/fsdp2/fsdp2.hpp"
 #include "model/parallel/zero/zero.hpp"
 #include "model/preferences/grpo/rollout.hpp"
+#include "model/preferences/ms_swift/grpo_rollout.hpp"
 #include "model/preferences/reference.hpp"
 #include "model/step/grad_scaler.hpp"
 #include "model/step/optimizer.hpp"
@@ -30,8 +31,9 @@ struct Trainer {
     /// AcceleratedOptimizer scales gradients back and looks for infinities.
     bool unscales = false;
 
-    Reference reference = {};  ///< of preference training
-    Rollout rollout = {};      ///< GRPO, RLOO: _buffered_inputs
+    Reference reference = {};         ///< of preference training
+    Rollout rollout = {};             ///< GRPO, RLOO: _buffered_inputs
+    SwiftRollout swift_rollout = {};  ///< of ms-swift's GRPO
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }
@@ -56,6 +58,9 @@ Output wrapped_forward(const Trainer& trainer, const Batch& batch, const Tensor&
 
 /// accelerator.backward(loss): opens the window of the backward pass.
 void accelerator_backward(Trainer& trainer, const Tensor& loss, const Place& place);
+
+/// A step of ms-swift's GRPO, whose loss Trainer divides by the steps of accumulation.
+Tensor swift_group_step(Trainer& trainer, const Place& place);
 
 /// logging_nan_inf_filter of a finite loss.
 void look_at_loss(const Tensor& loss);

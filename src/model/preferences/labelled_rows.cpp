@@ -13,7 +13,9 @@ using namespace engine;
 Batch fetch_labelled(const Run& run) {
     const Dims rows{run.sizes.batch, run.sizes.length};
     Batch batch;
-    for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.labels}) *t = moved(run, rows, DType::int64);
+    for (Tensor* t : {&batch.input_ids, &batch.attention_mask}) *t = moved(run, rows, DType::int64);
+    if (has_score(run.plan)) return batch;  // Template.encode takes the labels out
+    batch.labels = moved(run, rows, DType::int64);
     if (run.plan.loop.kind != LoopKind::kto) return batch;
     const bool by_factory = by_llama_factory(run.plan);
     const Dims kl_rows{run.sizes.batch, sizes_of_kl_rows(run).length};

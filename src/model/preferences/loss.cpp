@@ -9,6 +9,7 @@
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/ms_swift/kto.hpp"
 #include "model/preferences/ms_swift/pairs.hpp"
+#include "model/preferences/ms_swift/reward.hpp"
 #include "model/preferences/reward.hpp"
 
 namespace vramfit::model {
@@ -25,13 +26,14 @@ Tensor factory_loss(const Run& run, Network& network, const Reference& reference
 }
 
 /// Whose ORPO and CPO are trl's, of rows that come put together.
-Tensor swift_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
-                  const Place& place) {
+Tensor swift_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch, const Place& place,
+                  const ForwardWrapper& wrapper) {
     switch (run.plan.loop.kind) {
+        case LoopKind::reward: return swift_reward_loss(run, network, batch, place, wrapper);
         case LoopKind::kto: return swift_kto_loss(run, network, reference, batch, place);
         case LoopKind::orpo:
         case LoopKind::cpo: return contrast_loss(run, network, batch, place);
-        default: return swift_pair_loss(run, network, reference, batch, place);
+        default: return swift_pair_loss(run, network, reference, batch, place, wrapper);
     }
 }
 
@@ -40,7 +42,7 @@ Tensor swift_loss(const Run& run, Network& network, const Reference& reference, 
 Tensor preference_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
                        const Place& place, const ForwardWrapper& wrapper) {
     if (by_llama_factory(run.plan)) return factory_loss(run, network, reference, batch, place);
-    if (by_ms_swift(run.plan)) return swift_loss(run, network, reference, batch, place);
+    if (by_ms_swift(run.plan)) return swift_loss(run, network, reference, batch, place, wrapper);
     switch (run.plan.loop.kind) {
         case LoopKind::reward: return reward_loss(run, network, batch, place);
         case LoopKind::orpo:

@@ -26,7 +26,13 @@ namespace {
 template <class Refuse>
 void refuse_in_rewards(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (has_no_classifier(run.spec))
+    if (has_no_classifier(run.spec) && by_ms_swift(plan))  // model/patcher.py _patch_sequence_classification
+        refuse("model",
+               fmt::format("transformers has no class of {} that classifies sequences, and the head that ms-swift puts "
+                           "in its place is not supported",
+                           run.spec.model_type),
+               "another model");
+    else if (has_no_classifier(run.spec))
         refuse("model",
                fmt::format("trl stops: transformers has no class of {} that classifies sequences, which a reward model "
                            "is (Unrecognized configuration class for this kind of AutoModel: "
@@ -117,7 +123,7 @@ void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
 template <class Refuse>
 void refuse_in_groups(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (!run.stack.reference_is_like_policy())
+    if (!by_ms_swift(plan) && !run.stack.reference_is_like_policy())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.16 is supported");
@@ -209,6 +215,27 @@ void refuse_generation_in_distillation(const Run& run, const Refuse& refuse) {
         refuse("training.eval_strategy", "evaluation in distillation is not supported", "leave it out");
 }
 
+/// What ms-swift's GRPO was not compared with, beside what trl's was not.
+template <class Refuse>
+void refuse_in_swift_groups(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    const GrpoPlan& grpo = plan.preference.grpo;
+    if (grpo.vllm_share)
+        refuse("training.use_vllm", "generation by vLLM with ms-swift is not supported",
+               "generation by transformers, or trl's GRPO with another stack");
+    if (!plan.reward_models.empty())
+        refuse("loop.reward_models", "reward models with ms-swift are not supported", "functions in Python");
+    if (plan.load.attention == AttentionImplementation::flash_attention_2)
+        refuse("load.attn_implementation", "the package flash_attn with ms-swift's GRPO is not supported", "sdpa");
+    if (grpo.loss == GroupLoss::luspo || grpo.loss == GroupLoss::vespo)
+        refuse("training.loss_type", fmt::format("ms-swift has no loss '{}'", name_of(grpo.loss)),
+               "grpo, dapo, bnpo, dr_grpo, cispo, sapo");
+    if (plan.preference.syncs_reference)
+        refuse("training.sync_ref_model", "a reference that follows the policy is not supported", "leave it out");
+    if (plan.batch.pairs.prompt.size() > 1 || plan.batch.pairs.chosen_shorter.size() > 1)
+        refuse("batch.completion_length", "rows of several known lengths are not supported", "padded: true");
+}
+
 /// What ms-swift's own trainers were not compared with.
 template <class Refuse>
 void refuse_by_ms_swift(const Run& run, const Refuse& refuse) {
@@ -217,11 +244,13 @@ void refuse_by_ms_swift(const Run& run, const Refuse& refuse) {
         refuse("trl.trainer", fmt::format("ms-swift's trainers with trl {} are not supported", text_of(run.stack.trl)),
                "the stack swift-4.6, with trl 0.29");
     const LoopKind kind = plan.loop.kind;
-    if (kind != LoopKind::dpo && kind != LoopKind::kto && !is_contrast(kind))
+    if (kind != LoopKind::dpo && kind != LoopKind::reward && kind != LoopKind::kto && kind != LoopKind::grpo &&
+        !is_contrast(kind))
         refuse("loop.kind", fmt::format("ms-swift's {} is not supported", trainer_of(kind)),
-               "--loop dpo, kto, orpo or cpo; trl's own with another stack");
-    if (plan.distributed)
-        refuse("distributed", "ms-swift's preference training on several GPUs is not supported", "one GPU");
+               "--loop dpo, reward, kto, orpo, cpo or grpo; trl's own with another stack");
+    if (kind == LoopKind::grpo) refuse_in_swift_groups(run, refuse);
+    if (plan.distributed && !plan.distributed->load_on_device)
+        refuse("distributed.load_on_device", "ms-swift loads the model on each process's GPU", "true");
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     for (const PairLoss loss : plan.preference.loss_types) switch (loss) {

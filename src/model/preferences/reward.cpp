@@ -26,9 +26,6 @@ namespace vramfit::model {
 
 using namespace engine;
 
-namespace {
-
-/// The score of each row, [2 B, 1], as accelerate's wrapper gives it back.
 Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     const auto dtype = mixed_dtype(run.plan.training);
     if (!dtype) return pooled_scores(run, network, batch, place).pooled;
@@ -39,6 +36,8 @@ Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, co
     }
     return to(scores, DType::float32);
 }
+
+namespace {
 
 void read_metrics(const Batch& batch, const Tensor& rewards, const Tensor& chosen, const Tensor& rejected) {
     if (rewards.session().training) read_sum(sum_all(batch.attention_mask));

@@ -43,6 +43,10 @@ Tensor moved(const Run& run, const Dims& sizes, DType dtype) {
     return out;
 }
 
+bool waits_for_rows(const TrainPlan& plan) {
+    return is_preference(plan.loop.kind) && !generates_rows(plan.loop.kind) && !by_own_trainer(plan);
+}
+
 bool has_score(const TrainPlan& plan) { return plan.loop.kind == LoopKind::reward && !by_llama_factory(plan); }
 
 namespace {
@@ -110,8 +114,8 @@ Size chosen_tokens(const Run& run) {
 }
 
 bool has_labels(const TrainPlan& plan) {
-    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) ||
-           (by_ms_swift(plan) && plan.loop.kind != LoopKind::kto);
+    const bool labels_pairs = by_ms_swift(plan) && has_pairs(plan.loop.kind) && !has_score(plan);
+    return plan.loop.kind == LoopKind::gkd || rewards_steps(plan) || labels_pairs;
 }
 
 Batch fetch_preferences(const Run& run, bool references) {

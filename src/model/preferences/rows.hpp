@@ -13,6 +13,9 @@ ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan);
 /// A reward model with a head of one number in place of the language model's: trl's.
 bool has_score(const TrainPlan& plan);
 
+/// Whether the trainer's constructor maps the data set, for which trl's processes wait.
+bool waits_for_rows(const TrainPlan& plan);
+
 /// Pairs of rows; the batch has chosen ones and then rejected ones.
 inline Size pairs_of(const Run& run) { return run.sizes.batch / 2; }
 

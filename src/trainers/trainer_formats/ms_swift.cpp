@@ -86,12 +86,15 @@ void read_swift(Reader& reader, Draft& draft) {
     plan.load.dtype = dtype.value_or(draft.job.model.checkpoint_dtype.value_or(DType::bfloat16));
     if (!dtype) reader.assume("torch_dtype", std::string(name_of(plan.load.dtype)));
     // swift/trainers/arguments.py TrainArgumentsMixin.
+    const bool in_groups = is_swift_rlhf(reader) && reader.text("rlhf_type") == "grpo";
+    constexpr std::int64_t kRowsOfUpdate = 16;
     read_training_arguments(reader,
                             {.batch = 1,
                              .checkpointing = true,
                              .bf16 = plan.load.dtype == DType::bfloat16,
                              .evaluation_batch = 1,
-                             .weight_decay = kSwiftWeightDecay},
+                             .weight_decay = kSwiftWeightDecay,
+                             .rows_of_update = in_groups ? 0 : kRowsOfUpdate},  // RLHFArguments._set_default
                             draft);
     constexpr Named<AttentionImplementation> kNames[] = {
         {"eager", AttentionImplementation::eager},
@@ -118,6 +121,9 @@ void read_swift(Reader& reader, Draft& draft) {
         draft.length_key = "packing_length";
         draft.length_place = reader.place("packing_length");
     }
+    const bool sets_task = is_swift_rlhf(reader) && reader.text("rlhf_type") == "rm";  // RLHFArguments._init_rm
+    if (!sets_task && reader.text("task_type").value_or("causal_lm") != "causal_lm")
+        reader.refuse("task_type", "another task needs another head", "causal_lm");
     if (is_swift_rlhf(reader)) return read_swift_preferences(reader, draft);
     if (reader.has("loss_type")) reader.refuse("loss_type", "this loss is not predicted", "take it out");
 }

@@ -160,8 +160,51 @@ TEST_CASE("ms-swift's rlhf_type dpo") {
     CHECK(stop_of("f.yaml", full + "packing: true\n") == "refused packing");
     CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: dpo\nref_model: llama-3.2-1b\n") ==
           "invalid f.yaml:6:1 ref_model");
-    CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: grpo\n") == "refused rlhf_type");
+    CHECK(stop_of("f.yaml", base + "tuner_type: lora\nrlhf_type: gkd\n") == "refused rlhf_type");
+    const TrainPlan rewards = plan_in(
+        "f.yaml", base + "tuner_type: lora\nrlhf_type: rm\ncenter_rewards_coefficient: 0.1\ntask_type: seq_cls\n");
+    CHECK(rewards.loop.kind == LoopKind::reward);
+    CHECK(rewards.preference.maker == TrainerMaker::ms_swift);
+    CHECK(rewards.preference.centers_rewards);
+    CHECK(stop_of("f.yaml", full + "task_type: seq_cls\n") == "refused task_type");
+    CHECK(stop_of("f.yaml", base + "tuner_type: full\nrlhf_type: rm\nref_model: llama-3.2-1b\n") ==
+          "invalid f.yaml:6:1 ref_model");
     CHECK(stop_of("f.yaml", base + "tuner_type: lora\nloss_type: sigmoid\n") == "refused loss_type");
+}
+
+// ms-swift 4.6 swift/arguments/rlhf_args.py, rlhf_trainers/args_mixin.py.
+TEST_CASE("ms-swift's rlhf_type grpo") {
+    const std::string base =
+        "model: llama-3.2-1b\nmax_length: 300\ntorch_dtype: bfloat16\ntuner_type: lora\nrlhf_type: grpo\n";
+    const std::string groups = base + "per_device_train_batch_size: 8\n";
+    const TrainPlan plan = plan_in("f.yaml", groups + "reward_funcs: [accuracy, format]\n");
+    const GrpoPlan& grpo = plan.preference.grpo;
+    CHECK(plan.loop.kind == LoopKind::grpo);
+    CHECK(plan.preference.maker == TrainerMaker::ms_swift);
+    CHECK(plan.training.gradient_accumulation_steps == 1);
+    CHECK(grpo.loss == GroupLoss::grpo);
+    CHECK(grpo.has_reference);
+    CHECK(grpo.has_temperature);
+    CHECK(grpo.top_k == kTopKOfTransformers);
+    CHECK(grpo.reward_functions == 2);
+    CHECK(plan.batch.pairs.prompt == std::vector<std::int64_t>{300});
+    CHECK(plan.batch.sequence_length == 812);
+    CHECK(plan_in("f.yaml", groups + "loss_type: dapo\ntop_k: 20\n").preference.grpo.top_k == 20);
+    CHECK_FALSE(plan_in("f.yaml", groups + "beta: 0\n").preference.grpo.has_reference);
+    CHECK(stop_of("f.yaml", base) == "invalid f.yaml num_generations");
+    CHECK(stop_of("f.yaml", groups + "use_vllm: true\n") == "refused use_vllm");
+    CHECK(stop_of("f.yaml", groups + "loss_type: real\n") == "refused loss_type");
+    CHECK(stop_of("f.yaml", groups + "advantage_estimator: rloo\n") == "refused advantage_estimator");
+    CHECK(stop_of("f.yaml", groups + "reward_model: llama-3.2-1b\n") == "refused reward_model");
+}
+
+// ms-swift 4.6 trainers/arguments.py TrainArgumentsMixin.
+TEST_CASE("ms-swift accumulates batches to sixteen rows") {
+    const std::string base = "model: llama-3.2-1b\nmax_length: 300\ntuner_type: lora\n";
+    CHECK(plan_in("f.yaml", base).training.gradient_accumulation_steps == 16);
+    CHECK(plan_in("f.yaml", base + "per_device_train_batch_size: 3\n").training.gradient_accumulation_steps == 6);
+    CHECK(plan_in("f.yaml", base + "per_device_train_batch_size: 32\n").training.gradient_accumulation_steps == 1);
+    CHECK(plan_in("f.yaml", base + "gradient_accumulation_steps: 2\n").training.gradient_accumulation_steps == 2);
 }
 
 // axolotl 0.19 core/builders/rl.py, core/trainers/dpo.

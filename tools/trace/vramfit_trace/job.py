@@ -123,14 +123,14 @@ BATCHES: dict[str, Job] = {
 SAMPLING = ("grpo", "rloo", "online_dpo")
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
 #: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
-#: "ms-swift": ms-swift's own of dpo, kto, orpo and cpo, which is given one too;
+#: "ms-swift": ms-swift's own of dpo, reward (its rm), kto, orpo and cpo, which is given one too;
 #: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
 PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
 #: A second network: a reward model of GRPO and RLOO, the teacher of GKD. `model` is the content of its config.json; what is null is not given to
 #: from_pretrained. A config without a dtype is that of a checkpoint in bfloat16. It is loaded in host memory, as trl does it, or by the script on the device (`device_map`, quantized weights).
 SECOND: Job = {"model": None, "dtype": None, "attn_implementation": None, "device_map": None, "quantization_config": None}
 #: Trainers of preferences that are not trl's: of which kinds.
-OWN_TRAINERS = {"llama-factory": ("dpo", "reward", "kto", "orpo", "cpo"), "ms-swift": ("dpo", "kto", "orpo", "cpo")}
+OWN_TRAINERS = {"llama-factory": ("dpo", "reward", "kto", "orpo", "cpo"), "ms-swift": ("dpo", "reward", "kto", "orpo", "cpo", "grpo")}
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
@@ -280,7 +280,7 @@ def check(job: Job) -> None:
     if (job["loop"]["kind"] == "gkd") != ("teacher" in job["loop"]):
         raise JobError("loop.kind gkd has a loop.teacher, and no other kind has one")
     if job["distributed"]:
-        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "unsloth", "dpo", "grpo", "rloo"),
+        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "unsloth", "dpo", "reward", "grpo", "rloo"),
                  "deepspeed": ("trainer", "sft", "dpo", "grpo", "rloo"),
                  "fsdp2": ("trainer", "sft", "dpo", "grpo", "rloo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:

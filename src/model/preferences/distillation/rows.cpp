@@ -44,12 +44,6 @@ std::int64_t generated_tokens(const Run& run) {
 /// Of the model's generation_config while the trainer is built: none of qwen's, three of glm4's, one of the others'.
 Size own_end_tokens(const Run& run) { return end_tokens(run) - 1; }
 
-/// configuration_*.py of transformers 5.17: a student's is what its tokenizer has, which the tracer's has not.
-bool has_begin(const Run& run) {
-    constexpr std::string_view kWithout[] = {"glm4", "olmo2", "qwen2", "qwen3"};
-    return std::find(std::begin(kWithout), std::end(kWithout), run.spec.model_type) == std::end(kWithout);
-}
-
 /// What the function holds of the masks until it returns.
 struct EndsOfRows {
     Tensor is_end, first_end, indices, completion_mask;

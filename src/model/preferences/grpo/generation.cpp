@@ -2,7 +2,10 @@
 // _update_model_kwargs_for_generation.
 #include "model/preferences/grpo/generation.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
@@ -32,6 +35,12 @@ Size end_tokens(const Run& run) {
     constexpr Size kOfTokenizer = 1;
     if (type == "qwen2" || type == "qwen3") return kOfTokenizer;
     return kOfTokenizer + (type == "glm4" ? 3 : 1);
+}
+
+// configuration_*.py of transformers 5.17.
+bool has_begin(const Run& run) {
+    constexpr std::string_view kWithout[] = {"glm4", "olmo2", "qwen2", "qwen3"};
+    return std::find(std::begin(kWithout), std::end(kWithout), run.spec.model_type) == std::end(kWithout);
 }
 
 Tensor any_of(const Tensor& t, std::uint32_t dims) { return reduce(t, dims, false, DType::boolean, Op::any); }
@@ -70,6 +79,14 @@ void look_at_last_places(const Tensor& mask) {
     Tensor padded = compare(Op::eq, select(mask, 1));
     const Tensor any = any_of(padded, 1);
     padded.reset();
+    mask.session().streams.host_waits(0);
+}
+
+/// (model_kwargs["attention_mask"] == 1).all().
+void look_for_padding(const Tensor& mask) {
+    Tensor is_seen = compare(Op::eq, mask);
+    const Tensor all = reduce(is_seen, 3, false, DType::boolean, Op::all);
+    is_seen.reset();
     mask.session().streams.host_waits(0);
 }
 
@@ -142,6 +159,7 @@ void update_kwargs(Kwargs& kwargs) {
         const Tensor parts[2] = {before, next};
         kwargs.position_ids = cat(parts, -1);
     }
+    if (!kwargs.mask.defined()) return;
     const Tensor one = empty(session, {kwargs.mask.size(0), 1}, DType::int64, Op::new_empty);
     const Tensor parts[2] = {kwargs.mask, one};
     kwargs.mask = cat(parts, -1);
@@ -178,17 +196,19 @@ bool is_full(const Run& run, const DecoderLayer& layer, const KvCache::Layer& ca
 
 /// _sample. What it has been called with is held by the caller.
 Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs kwargs, const Tensor& end_ids,
-              KvCachePointer& cache, std::int64_t tokens, const ForwardWrapper* around) {
+              KvCachePointer& cache, std::int64_t tokens, const ForwardWrapper* around, Tensor* stop_words) {
     Session& session = run.session;
     Sampling s;
+    s.stop_words = {stop_words, ids.size(1)};
     s.input_ids = ids;
     s.unfinished_sequences = empty(session, {ids.size(0)}, DType::int64, Op::ones);
     Batch model_inputs;
     TokenPaths paths(run, ids, tokens, kwargs.padded, kwargs.missing);
     for (std::int64_t token = 0; token < tokens; ++token) {
         if (const std::int64_t times = cache ? paths.repeats(token) : 0) {
-            std::vector<Grown> live = {
-                {&s.input_ids, 1}, {&kwargs.mask, 1}, {&kwargs.position_ids, 1}, {&model_inputs.attention_mask, 1}};
+            std::vector<Grown> live = {{&s.input_ids, 1}, {&kwargs.position_ids, 1}};
+            if (kwargs.mask.defined())
+                live.insert(live.begin() + 1, {{&kwargs.mask, 1}, {&model_inputs.attention_mask, 1}});
             for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
                               &s.unfinished_sequences, &model_inputs.input_ids, &model_inputs.position_ids})
                 live.push_back({t, -1});
@@ -238,7 +258,7 @@ void let_go(const KvCachePointer& cache) {
 
 Generated generate_with_cache(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens,
                               bool caches) {
-    const auto& [ids, mask, differ, missing, ends, has_begin, around] = prompts;
+    const auto& [ids, mask, differ, missing, ends, has_begin, around, stop_words] = prompts;
     const GradMode no_grad(run.session, false);
     Tensor begin_id;
     if (has_begin) begin_id = on_device(run, {});
@@ -247,10 +267,14 @@ Generated generate_with_cache(const Run& run, const Network& network, const Prom
     look_at_tokens(end_ids, pad_id);
     look_at_last_places(mask);
     Tensor position_ids = positions_of(mask);
+    Tensor seen = mask;
+    if (run.stack.generation_drops_whole_masks() && !differ) seen.reset();
+    if (run.stack.generation_drops_whole_masks()) look_for_padding(mask);
     Generated out;
     if (caches) out.cache = std::make_shared<KvCache>(network.layers.size());
-    out.ids = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, out.cache, tokens,
-                     run.plan.peft ? nullptr : around);  // the model inside of the adapters has no hooks
+    out.ids = sample(run, network, ids, {seen, position_ids, differ, missing}, end_ids, out.cache, tokens,
+                     run.plan.peft ? nullptr : around,  // the model inside of the adapters has no hooks
+                     stop_words);
     for (Tensor* t : {&pad_id, &position_ids, &end_ids, &begin_id}) t->reset();
     return out;
 }

@@ -15,6 +15,7 @@ struct Prompts {
     std::optional<Size> ends = {};           ///< tokens that end a row; absent: end_tokens
     bool has_begin = false;                  ///< the model's generation_config has a token that begins a row
     const ForwardWrapper* around = nullptr;  ///< hooks of the network itself; null: none
+    Tensor* stop_words = nullptr;            ///< StopWords.is_done; null: nothing is asked but ends and length
 };
 
 /// GenerationMixin.generate with return_dict_in_generate: its cache is there as long as what it returns.
@@ -33,6 +34,9 @@ Tensor generate(const Run& run, const Network& network, const Prompts& prompts, 
 
 /// eos_token_ids: those of the model's config, and the tokenizer's.
 Size end_tokens(const Run& run);
+
+/// Whether the model's own generation_config has a token that begins a row; the tracer's tokenizer has none.
+bool has_begin(const Run& run);
 
 /// torch.isin(ids, ends): [..] bool, for few ends.
 Tensor is_in(const Tensor& ids, const Tensor& ends);

@@ -119,8 +119,7 @@ Tensor calculate_rewards(const Run& run, const Size& rows) {
 }
 
 // ATen/native/TensorCompare.cpp isclose.
-Tensor is_close_to_zero(const Tensor& t) {
-    const Tensor zeros = zeros_like(t);
+Tensor is_close(const Tensor& t, const Tensor& zeros) {
     const Tensor close = compare(Op::eq, t, zeros);
     Tensor allowed;
     {
@@ -142,6 +141,11 @@ Tensor is_close_to_zero(const Tensor& t) {
     }
     const Tensor within = compare(Op::le, error, allowed);
     return close;
+}
+
+Tensor is_close_to_zero(const Tensor& t) {
+    const Tensor zeros = zeros_like(t);
+    return is_close(t, zeros);
 }
 
 Rewards rewards_of(const Run& run, Tensor rewards_per_func) {

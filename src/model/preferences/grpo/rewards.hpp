@@ -9,6 +9,8 @@ namespace vramfit::model {
 Tensor nanmean_over(const Tensor& t, std::uint32_t dims, bool keepdim);
 Tensor nanstd_over(const Tensor& t, std::uint32_t dims);
 
+/// torch.isclose(t, zeros).
+Tensor is_close(const Tensor& t, const Tensor& zeros);
 /// torch.isclose(std_rewards, torch.zeros_like(std_rewards)).
 Tensor is_close_to_zero(const Tensor& t);
 

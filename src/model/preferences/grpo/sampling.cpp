@@ -28,9 +28,12 @@ Tensor multinomial(const Tensor& probs) {
     const Tensor drawn = empty(session, {probs.size(0), 1}, DType::int64, Op::multinomial);
     Tensor is_valid;
     {
+        const bool at_once = session.stack.multinomial_asks_aminmax();
         const Tensor smallest = whole_of(probs, Op::min, probs.dtype());
+        Tensor largest;
+        if (at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor above = compare(Op::ge, smallest);
-        const Tensor largest = whole_of(probs, Op::max, probs.dtype());
+        if (!at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor below = compare(Op::lt, largest);
         is_valid = compare(Op::bitwise_and, above, below);
         session.streams.host_waits(0);
@@ -45,6 +48,17 @@ Tensor multinomial(const Tensor& probs) {
     session.streams.host_waits(0);
     const Tensor exponentials = empty(session, probs.sizes(), probs.dtype(), Op::multinomial);
     return drawn;
+}
+
+/// ms-swift 4.6 template/utils.py StopWordsCriteria.__call__: the last tokens go to the host as text.
+Tensor has_stop_word(const Tensor& input_ids, const StopWords& words, const Tensor& done) {
+    Session& session = input_ids.session();
+    const Size rows = input_ids.size(0), tokens = input_ids.size(1);
+    if (!words.is_done->defined()) *words.is_done = empty(session, {rows}, DType::boolean, Op::full);
+    const Size first = std::max(words.prompt, tokens - kTokensOfStopWords);
+    { const Tensor last = contiguous(slice(input_ids, 1, first, tokens)); }
+    session.streams.host_waits(0);
+    return compare(Op::bitwise_or, done, *words.is_done);
 }
 
 /// MaxLengthCriteria and EosTokenCriteria: is_done | criteria(...).
@@ -152,7 +166,8 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
     {
         Tensor going_on;
         {
-            const Tensor done = is_done(s.input_ids, end_ids);
+            Tensor done = is_done(s.input_ids, end_ids);
+            if (s.stop_words.is_done) done = has_stop_word(s.input_ids, s.stop_words, done);
             going_on = compare(Op::bitwise_not, done);
         }
         s.unfinished_sequences = pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);

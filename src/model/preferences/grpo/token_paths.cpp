@@ -8,6 +8,7 @@
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/reduce_scratch.hpp"
 #include "engine/session.hpp"
+#include "model/preferences/grpo/sampling.hpp"
 
 namespace vramfit::model {
 
@@ -55,6 +56,7 @@ std::vector<std::int64_t> TokenPaths::path_of(std::int64_t token) const {
     const Tensor mask = host_tensor(session, {rows_, places}, DType::int64);
     const ReducePlan sum = plan_reduction(layout_of(mask), 3, {8, 8, 8, 4}, session.device);
     std::vector<std::int64_t> path = {splits(1, spec.num_attention_heads), static_cast<std::int64_t>(sum.accumulation)};
+    if (by_ms_swift(run_.plan)) path.push_back(token + 1 >= kTokensOfStopWords);
     // Behind its window a sliding layer's keys and values do not grow; the tokens about its end are unlike the others.
     if (const auto window = spec.sliding_window)
         path.push_back(static_cast<std::int64_t>(std::clamp<Size>(places - *window, -1, 2)));

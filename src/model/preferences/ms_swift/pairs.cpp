@@ -57,29 +57,36 @@ bool has_loss(const Run& run, PairLoss type) {
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+/// self.accelerator.gather_for_metrics(t).detach().mean().item().
+void read_gathered_mean(const Run& run, const Tensor& t) { read_mean(gathered(run, detach(t))); }
+
 void read_pair_metrics(const Run& run, const SwiftScores& scores, const SwiftLosses& found, const Tensor& accuracies) {
-    read_mean(found.chosen_rewards);
-    read_mean(found.rejected_rewards);
-    read_mean(accuracies);
-    read_mean(sub(found.chosen_rewards, found.rejected_rewards));
-    read_mean(detach(scores.chosen));
-    read_mean(detach(scores.rejected));
+    read_gathered_mean(run, found.chosen_rewards);
+    read_gathered_mean(run, found.rejected_rewards);
+    read_gathered_mean(run, accuracies);
+    read_mean([&] {
+        const Tensor margins = sub(found.chosen_rewards, found.rejected_rewards);
+        return gathered(run, margins);
+    }());
+    read_gathered_mean(run, scores.chosen);
+    read_gathered_mean(run, scores.rejected);
+    Tensor mean_logps;  // a loop's variable, bound until the function returns
     if (has_loss(run, PairLoss::ipo)) {
-        const Tensor chosen = averaged_over_tokens(scores.chosen, scores.chosen_tokens);
-        read_mean(detach(chosen));
-        const Tensor rejected = averaged_over_tokens(scores.rejected, scores.rejected_tokens);
-        read_mean(detach(rejected));
+        mean_logps = averaged_over_tokens(scores.chosen, scores.chosen_tokens);
+        read_gathered_mean(run, mean_logps);
+        mean_logps = averaged_over_tokens(scores.rejected, scores.rejected_tokens);
+        read_gathered_mean(run, mean_logps);
     }
-    read_mean(detach(scores.chosen_logits));
-    read_mean(detach(scores.rejected_logits));
-    if (run.plan.preference.adds_sft || has_loss(run, PairLoss::sft)) read_mean(detach(scores.likelihood));
+    read_gathered_mean(run, scores.chosen_logits);
+    read_gathered_mean(run, scores.rejected_logits);
+    if (run.plan.preference.adds_sft || has_loss(run, PairLoss::sft)) read_gathered_mean(run, scores.likelihood);
 }
 
 }  // namespace
 
 Tensor swift_pair_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
-                       const Place& place) {
-    const SwiftScores scores = swift_scores(run, network, inputs, place, false);
+                       const Place& place, const ForwardWrapper& wrapper) {
+    const SwiftScores scores = swift_scores(run, network, inputs, place, false, wrapper);
     const PairLogProbs compared =
         of_reference(run, network, reference, place, [&](const Run& asked, const Network& other) {
             return swift_scores(asked, other, inputs, place, true);  // compute_ref_log_probs

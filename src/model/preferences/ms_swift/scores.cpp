@@ -108,10 +108,13 @@ PerToken per_token(const Tensor& logits, const Tensor& given, OverWords reductio
 }  // namespace
 
 SwiftScores swift_scores(const Run& run, const Network& network, const Batch& rows, const Place& place,
-                         bool is_reference) {
+                         bool is_reference, const ForwardWrapper& wrapper) {
     const KeptRows kept = kept_rows(run, rows);
-    const Output output = prepared_forward(run, network, kept.given, {}, place);
+    if (wrapper.before) wrapper.before();
+    Output output = prepared_forward(run, network, kept.given, {}, place);
     if (!run.session.recorder.holds_phase) begin_loss(run, place);
+    Tensor* const outputs[] = {&output.logits};
+    if (wrapper.after) wrapper.after(output.logits, outputs);
     const Tensor labels = rolled(kept.labels);
     const PerToken tokens = per_token(output.logits, labels, OverWords::mean);
     const auto first_half = [&](const Tensor& t) { return slice(t, 0, 0, pairs_of(run)); };

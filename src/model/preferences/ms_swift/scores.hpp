@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/causal_lm/forward_wrapper.hpp"
 #include "model/network/network.hpp"
 #include "model/network/run.hpp"
 
@@ -23,8 +24,9 @@ struct SwiftSums {
     Output output;  ///< the network's, held as long
 };
 
+/// `wrapper`: what lies around the policy.
 SwiftScores swift_scores(const Run& run, const Network& network, const Batch& rows, const Place& place,
-                         bool is_reference);
+                         bool is_reference, const ForwardWrapper& wrapper = {});
 
 /// KTOTrainer._get_model_kwargs, the network's forward, a phase of its own if that is given, and get_batch_logps.
 SwiftSums swift_sums(const Run& run, const Network& network, const Batch& rows, const Place& place,

@@ -55,6 +55,7 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | N
         if on_device and not (processes and knows_zero3()):
             arguments["device_map"] = {"": 0}
         if ms_swift.is_asked(job):
+            arguments.update(ms_swift.config_arguments(job))
             ms_swift.load_reference(job, lambda: auto_class(job).from_pretrained(folder, **arguments), recorder)
         recorder.window("load")
         if wanted["quantization_config"]:

@@ -27,7 +27,9 @@ METHODS = {
     "_generate": "generation",  # GRPO, RLOO
     "_generate_single_turn": "generation",
     "generate_on_policy_outputs": "generation",  # GKD: of the student, or of the teacher
+    "_generate_completions": "generation",  # GRPO of ms-swift
     "_calculate_rewards": "reward",
+    "_compute_rewards_per_func": "reward",  # GRPO of ms-swift
     "_calculate_rewards_from_functions": "reward",  # online DPO
     "_get_per_token_logps_and_entropies": "log_probabilities",  # before the loss: of the policy that generated
 }
