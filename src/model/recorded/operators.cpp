@@ -108,6 +108,7 @@ std::optional<DType> Arguments::dtype(const network::Argument* argument) const {
     switch (name.of) {
         case network::DTypeName::Of::name: return name.dtype;
         case network::DTypeName::Of::weights: return scope_.weights();
+        case network::DTypeName::Of::autocast: return session().autocast.dtype;
         case network::DTypeName::Of::value: return scope_.dtype_of_value(name.value);
         case network::DTypeName::Of::parameter: return scope_.parameter(name.text).dtype();
         case network::DTypeName::Of::other: refuse(fmt::format("dtype {}", name.text));

@@ -28,6 +28,8 @@ DTypeName asked_dtype(const Place& place, std::string_view text) {
     } else if (text.starts_with('@')) {
         name.of = DTypeName::Of::parameter;
         name.text = text.substr(1);
+    } else if (text == "autocast") {
+        name.of = DTypeName::Of::autocast;
     } else if (text != "weights") {
         const auto known = dtype_from(text);
         name.of = known ? DTypeName::Of::name : DTypeName::Of::other;

@@ -114,6 +114,8 @@ class Merge:
         literal = self.literal_dtype(dtypes, self.points)
         if literal:
             return "!" + literal
+        if all(d == p.autocast for d, p in zip(dtypes, self.points)):
+            return "!autocast"
         self.not_fitted.append(f"{self.where}: {[dtype_name(d) for d in dtypes]}")
         return "!?" + dtype_name(dtypes[0])
 
