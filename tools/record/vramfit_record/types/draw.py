@@ -6,7 +6,7 @@ from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, places_in, types_of
-from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, SIZES_OF, USED
+from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, SIZES_OF, TWICE_THE_PAIRS, USED
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -19,6 +19,8 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     """Its keys as the type calls them. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
     heads = chance.choice((2, 3, 4, 6, 8))
     kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
+    if type_["model_type"] in TWICE_THE_PAIRS:
+        heads, kv = 4 * chance.randint(2, 4), 2
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
              "intermediate_size_mlp": 8 * chance.randint(3, 60), "attention_chunk_size": chance.randint(130, 5000), "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),

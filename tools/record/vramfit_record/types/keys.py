@@ -203,8 +203,10 @@ class Keys:
         if "count" in self.second:
             return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
         values = {k: v for k, v in self.values(self.base(), 0).items() if k != self.second["list"]}
-        assert set(self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]) == {SPARSE}
-        return {**row, "pattern": [SPARSE]}
+        kinds = self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]
+        begin = kinds[:kinds.index(SPARSE)]
+        assert set(kinds[len(begin):]) == {SPARSE}
+        return {**row, **({"begin": begin} if begin else {}), "pattern": [SPARSE]}
 
     def kinds_by_default(self, key: str) -> list[str]:
         """Of 48 layers; none where a class has a default for one number of layers only."""

@@ -30,6 +30,9 @@ SIZES: dict[str, tuple[int, ...]] = {
 SIZES_OF = dict.fromkeys(("marian", "pegasus"), {"max_position_embeddings": (503, 701, 607)})
 #: The class asks for an even number of pairs of keys and values.
 SIZES_OF["diffllama"] = {"num_attention_heads": (24, 16, 20)}
+#: Types whose sliding layers have twice the pairs of keys and values, which are repeated even so.
+TWICE_THE_PAIRS = ("mimo_v2_flash",)
+SIZES_OF |= dict.fromkeys(TWICE_THE_PAIRS, {"num_attention_heads": (24, 16, 20)})
 SIZES_OF["nemotron_h"] = {"num_experts_per_tok": (2, 3, 7)}  # others give with the heads of its state space the number of chunks of a row
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "diffllama": {"num_key_value_heads": (8, 4, 2)}, "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
@@ -61,6 +64,7 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "falcon_h1": {**RARE, "mlp_bias": [False], "projectors_bias": [False], "attention_dropout": [0.0], "hidden_act": ["silu"], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "mamba_n_groups": [1, 2], "mamba_chunk_size": [256, 128],
                                                        "mamba_norm_before_gate": [False],
                                                        **dict.fromkeys(("lm_head_multiplier", "embedding_multiplier", "key_multiplier", "attention_out_multiplier", "attention_in_multiplier", "ssm_in_multiplier", "ssm_out_multiplier"), [REAL])},
+                                         "mimo_v2_flash": {**RARE, "head_dim": [192], "attention_value_scale": [REAL], "sliding_window": [SIZE], "routed_scaling_factor": [1.0, REAL], "n_group": [1], "topk_group": [1]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
@@ -77,6 +81,7 @@ LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid", "nemotron
 #: Layers as published models have them: those of a state space first, attention between them or behind them, or attention alone.
 STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("linear_attention", "linear_attention"), ("linear_attention", "full_attention"))] + [["full_attention"] * 4]
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
+                                            "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
                                             "nemotron_h": [["linear_attention", "full_attention", "linear_attention", kind, kind] for kind in ("moe", "mlp")]}
@@ -161,7 +166,7 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = {"list": "mlp_layer_types"}
 #: Where every so manieth layer is sparse.
 SECOND["llama4_text"] = {"step": "interleave_moe_layer_step"}
 #: Keys that say once more what the layers are, each a value for each layer, or the places of one kind; an empty list may be as good as none.
@@ -192,7 +197,7 @@ WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq
 FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
-                 **dict.fromkeys(("mellum", "modernbert-decoder"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
+                 **dict.fromkeys(("mellum", "modernbert-decoder", "mimo_v2_flash"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
 
