@@ -253,6 +253,10 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
             if (recording.model_type == type)
                 refuse("load.upcast", fmt::format("a cast of {}'s embeddings before they are prepared", name),
                        "\"norms\"");
+    // transformers 5.17.0 modeling_falcon_mamba.py FalconMambaMixer.forward: a quantized network runs dt_proj itself.
+    if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
+        refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
+               "full training, or adapters of 16-bit weights");
     // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
     // Llama4ForCausalLM has not.
     if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)

@@ -92,7 +92,8 @@ bool RecordedFrame::is_of_host(const network::Call& call) const {
     bool of_device = false, of_host = false;
     const std::function<void(const network::Argument&)> look = [&](const network::Argument& argument) {
         if (argument.is(network::Argument::Kind::value)) (on_host_[argument.value] ? of_host : of_device) = true;
-        if (argument.is(network::Argument::Kind::parameter)) of_device = true;
+        if (argument.is(network::Argument::Kind::parameter) || argument.is(network::Argument::Kind::rounds))
+            of_device = true;
         for (const network::Argument& item : argument.items) look(item);
     };
     for (const network::Argument& argument : call.arguments) look(argument);
@@ -214,7 +215,15 @@ Tensor RecordedFrame::base_of(network::Number number) const {
 }
 
 void RecordedFrame::execute(const network::End& end) {
-    for (const network::Number value : end.values) slots_[value].reset();
+    std::vector<std::vector<Tensor>*> kept;  // what ends round by round
+    for (std::size_t i = 0; i < end.values.size(); ++i) {
+        slots_[end.values[i]].reset();
+        if (const auto all = rounds_.find(end.values[i]); all != rounds_.end()) kept.push_back(&all->second);
+        if (kept.empty() || (i + 1 < end.values.size() && rounds_.contains(end.values[i + 1]))) continue;
+        while (!kept.front()->empty())  // CPython's list_dealloc begins with the last one
+            for (std::vector<Tensor>* all : kept) all->pop_back();
+        kept.clear();
+    }
 }
 
 void RecordedFrame::execute(const network::If& condition) const {

@@ -52,6 +52,14 @@ Tensor Arguments::tensor(const network::Argument& argument) const {
     return scope_.parameter(argument.text);
 }
 
+std::vector<Tensor> Arguments::tensors(const network::Argument& argument) const {
+    if (argument.is(Kind::rounds)) return scope_.rounds(argument.value);
+    std::vector<Tensor> found;
+    if (argument.is(Kind::list))
+        for (const network::Argument& item : argument.items) found.push_back(tensor(item));
+    return found;
+}
+
 Tensor Arguments::base(std::size_t place) const {
     return at(place).is(Kind::value) ? scope_.base_of(at(place).value) : Tensor();
 }

@@ -50,6 +50,7 @@ struct Argument {
         slice,  ///< three items
         list,
         object,
+        rounds,  ///< a list with a value of each round of a loop
     };
 
     Kind kind = Kind::none;
@@ -129,6 +130,7 @@ struct Repeat {
     Number made = 0;
     std::vector<Step> begin;
     std::vector<Step> next;
+    std::vector<Number> kept;  ///< behind the loop these numbers mean the values of all rounds, as a list has them
 };
 
 using Instruction = std::variant<Call, Run, End, If, Repeat>;

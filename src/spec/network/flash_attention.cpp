@@ -227,8 +227,8 @@ Document with_flash_attention(Document document) {
 }
 
 std::string refusal_of_flash_attention(const Document& document) {
-    constexpr std::string_view kRefused[] = {"axk2",        "bloom", "codegen", "deepseek_v32", "glm_moe_dsa",
-                                             "llama4_text", "mpt",   "xglm"};
+    constexpr std::string_view kRefused[] = {"axk2",        "bloom",       "codegen", "deepseek_v32",
+                                             "glm_moe_dsa", "llama4_text", "mpt",     "xglm"};
     constexpr std::string_view kOthers[] = {"bamba",
                                             "bart",
                                             "bert",
@@ -256,7 +256,6 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "mimo_v2_flash",
                                             "modernbert-decoder",
                                             "mvp",
-                                            "nemotron",
                                             "nemotron_h",
                                             "olmo_hybrid",
                                             "openai-gpt",

@@ -106,6 +106,11 @@ Argument several(const Place& place) {
         for (std::size_t i = 0; i < 3; ++i) argument.items.push_back(read_argument(parts.at(i)));
         return argument;
     }
+    if (argument.is(Kind::object) && place.size() == 1 && place.has("rounds")) {
+        argument.kind = Kind::rounds;
+        argument.value = read_reference(place.member("rounds"), place.member("rounds").text());
+        return argument;
+    }
     argument.keys = place.json().keys;
     argument.items.reserve(place.size());
     for (std::size_t i = 0; i < place.size(); ++i) argument.items.push_back(read_argument(place.at(i)));

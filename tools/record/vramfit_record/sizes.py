@@ -142,6 +142,9 @@ class Fit:
             rows = list(zip(*(self.keys[name] for name in names)))
             yield "mamba_num_heads*mamba_head_dim+16*ssm_state_size", tuple(n * h + 16 * d for n, h, d in rows)
             yield "2*mamba_num_heads*mamba_head_dim+16*ssm_state_size+mamba_num_heads", tuple(2 * n * h + 16 * d + n for n, h, d in rows)
+        for rank, state in (("time_step_rank", "state_size"), ("mamba_dt_rank", "mamba_d_state")):  # a step beside two states (transformers modeling_mamba.py, MambaMixer)
+            if rank in self.keys and state in self.keys:
+                yield f"{rank}+2*{state}", tuple(n + 2 * d for n, d in zip(self.keys[rank], self.keys[state]))
         names = ("mamba_d_ssm", "mamba_d_state", "mamba_n_heads")  # a width of its own (transformers modeling_falcon_h1.py, FalconH1Mixer)
         if all(name in self.keys for name in names):
             rows = list(zip(*(self.keys[name] for name in names)))

@@ -386,7 +386,7 @@ class Network:
         for part, code in zip(row[4:6], rounds):
             for one in part:
                 self.instruction(one, layer, below, set(), code)
-        return ["repeat", self.size(row[1]), row[2], row[3], *rounds]
+        return ["repeat", self.size(row[1]), row[2], row[3], *rounds, *row[6:]]
 
     def condition(self, row: Any, seen: set[str], code: list[Any] | None = None) -> None:
         a, sign, b = self.compared(row[1])

@@ -43,6 +43,7 @@ SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 11
                                                          "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
 QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
 DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid")  # layers of linear attention beside those of full attention
+MAMBAS = ("mamba", "falcon_mamba")  # whose states are collected round by round
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba", "falcon_h1")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
@@ -65,6 +66,8 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                                        "mamba_norm_before_gate": [False],
                                                        **dict.fromkeys(("lm_head_multiplier", "embedding_multiplier", "key_multiplier", "attention_out_multiplier", "attention_in_multiplier", "ssm_in_multiplier", "ssm_out_multiplier"), [REAL])},
                                          "mimo_v2_flash": {**RARE, "head_dim": [192], "attention_value_scale": [REAL], "sliding_window": [SIZE], "routed_scaling_factor": [1.0, REAL], "n_group": [1], "topk_group": [1]},
+                                         **dict.fromkeys(MAMBAS, {"use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"], "residual_in_fp32": [True], "rescale_prenorm_residual": [False], "time_step_scale": [REAL],
+                                                                  "use_mambapy": [False], "use_associative_scan": [True]}),
                                          "axk2": {"n_group": [None], "topk_group": [None]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
@@ -86,9 +89,9 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
                                             "nemotron_h": [["linear_attention", "full_attention", "linear_attention", kind, kind] for kind in ("moe", "mlp")]}
 #: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS), the last one's attention a bias
-#: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block; modeling_nemotron.py under autocast of other 16 bits), has no norm (modeling_modernbert_decoder.py) or no choice of a layer before it (modeling_glm_moe_dsa.py GlmMoeDsaModel).
+#: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block), has no norm (modeling_modernbert_decoder.py) or no choice of a layer before it (modeling_glm_moe_dsa.py GlmMoeDsaModel).
 ENDS: dict[str, dict[str, str]] = {"openai-gpt": {"first": "first"}, "gpt_neox_japanese": {"last": "last"},
-                                   **dict.fromkeys(("mamba2", "nemotron", "modernbert-decoder", "glm_moe_dsa"), {"first": "first"})}
+                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa"), {"first": "first"})}
 #: A text with a letter for each layer, where there is no list (5.17.0 configuration_nemotron_h.py NemotronHConfig._pattern_to_list).
 LETTERS = {"nemotron_h": {"key": "hybrid_override_pattern", "kinds": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}}}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
@@ -108,7 +111,7 @@ TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attentio
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
 ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0, "index_topk_freq": 1, "index_topk_pattern": None}
 #: The same of one type, and another name of a key that its class takes.
-ARGUMENTS_OF: dict[str, dict[str, Any]] = {**dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {"num_experts": None}), "axk2": {"first_k_dense_replace": 1, "moe_layer_freq": 1}}
+ARGUMENTS_OF: dict[str, dict[str, Any]] = {**dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {"num_experts": None}), "axk2": {"first_k_dense_replace": 1, "moe_layer_freq": 1}, "falcon_mamba": {"use_falcon_mambapy": False}}
 #: Decoders of networks that have an encoder too, and whose other names of keys are the encoder's.
 DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet")
 OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
@@ -137,7 +140,7 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(MAMBAS, {"state_size": 3}), "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
@@ -222,7 +225,10 @@ PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": 
 SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
-ABSENT = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT}
+ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT}
+ABSENT |= dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"})  # rounded up (5.17.0 configuration_mamba.py __post_init__)
+#: Keys that decide about nothing where another one is given: the size of all heads, which is computed of them.
+UNLESS = dict.fromkeys(MAMBAS, {"expand": "intermediate_size"})
 #: Keys of parts of which several values are the same: published models say the whole's type of the part (5.17.0 configuration_qwen3_5.py Qwen3_5Config.__post_init__).
 SAME_IN_PARTS = {name: {"vision_model_type": [f"{name}_vision", name]} for name in ("qwen3_5", "qwen3_5_moe")}
 #: Keys beside the parts that reach the network of text.

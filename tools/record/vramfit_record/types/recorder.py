@@ -13,7 +13,7 @@ from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
 from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EQUAL_HEADS, FACTORS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
@@ -200,6 +200,7 @@ class TypeRecorder:
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": name, "fixed": value} for name, value in {**ARGUMENTS, **ARGUMENTS_OF.get(keys.model_type, {})}.items() if keys.takes(name) and name not in keys.defaults]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
+        rows += [{"key": name, "fixed": keys.defaults[name], "unless": other} for name, other in UNLESS.get(keys.model_type, {}).items()]
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
         rows += [{"key": name, "factors": count} for name, count in FACTORS.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
