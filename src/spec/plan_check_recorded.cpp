@@ -257,6 +257,12 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
         refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
                "full training, or adapters of 16-bit weights");
+    // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
+    if (plan.load.upcast && recording.model_type == "falcon_mamba")
+        refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
+    // trl 1.16.0 trainer/dpo_trainer.py asks for the logits of routers, of which small Jambas have none.
+    if (recording.model_type == "jamba" && (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind)))
+        refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");
     // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
     // Llama4ForCausalLM has not.
     if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)

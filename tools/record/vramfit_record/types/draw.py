@@ -27,7 +27,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
              **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), 8 * chance.randint(3, 60)), "rotary_dim": 2 * chance.randint(1, 4), "num_kv_heads": kv, "max_seq_len": chance.randint(200, 9000)}
     sizes["word_embed_proj_dim"] = sizes["embedding_size"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= {"max_position_embeddings": chance.randint(200, 900)} if "max_position_embeddings" in SIZES_OF.get(type_["model_type"], ()) else {}
-    sizes |= experts_of(chance) | {"mamba_d_ssm": 16 * chance.randint(2, 20), "local_attention": 2 * chance.randint(130, 2000), "time_step_rank": chance.randint(2, 40), "index_topk": chance.randint(130, 5000), "index_head_dim": 2 * chance.randint(13, 60)}
+    sizes |= experts_of(chance) | {"mamba_d_ssm": 16 * chance.randint(2, 20), "local_attention": 2 * chance.randint(130, 2000), **dict.fromkeys(("time_step_rank", "mamba_dt_rank"), chance.randint(2, 40)), "index_topk": chance.randint(130, 5000), "index_head_dim": 2 * chance.randint(13, 60)}
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
@@ -57,6 +57,9 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     if "count" in layers:
         if chance.random() < 0.7:
             config[layers["count"]["key"]] = chance.randint(0, count)
+    elif "step" in layers:
+        step = chance.randint(2, 4)
+        config |= {layers["step"]["key"]: step, layers["step"]["offset"]["key"]: chance.randint(1, step - 1)}
     elif "second" in layers:
         config |= in_two_ways(type_, keys, chance)
     elif "letters" in layers:
