@@ -4,12 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "spec/last_part.hpp"
+#include "spec/listed.hpp"
 #include "spec/network/balancing.hpp"
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
 #include "vramfit/spec/config.hpp"
+#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
@@ -166,6 +169,21 @@ void check_own_modules(const network::Document& recording, const TrainPlan& plan
     }
 }
 
+/// peft 0.20.0 and 0.21.2 tuners/tuners_utils.py _check_lora_target_modules_mamba.
+void check_state_spaces(const ModelSpec& model, const LoraPlan& plan, Problems& problems) {
+    constexpr AdapterKind kKinds[] = {AdapterKind::lora, AdapterKind::adalora, AdapterKind::randlora};
+    constexpr std::string_view kTypes[] = {"falcon_h1", "mamba", "mamba2", "falcon_mamba", "nemotron_h"};
+    if (std::find(std::begin(kKinds), std::end(kKinds), plan.kind) == std::end(kKinds)) return;
+    if (!is_listed(kTypes, model.model_type)) return;
+    for (const LoraTarget& target : lora_targets(model, plan)) {
+        const std::string_view last = last_part(target.module.name);
+        if (last != "out_proj" && last != "conv1d") continue;
+        return problems.invalid("peft.target_modules",
+                                fmt::format("'{}' is incompatible with Mamba-based models (peft)", last),
+                                "a list of names without it");
+    }
+}
+
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
     constexpr const char* kHint = "sdpa or eager, if the network has it";
     if (std::string why = network::refusal_of_flash_attention(recording); !why.empty())
@@ -234,6 +252,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
+    if (plan.peft) check_state_spaces(model, *plan.peft, problems);
     if (plan.distributed) check_processes(recording, *plan.distributed, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
