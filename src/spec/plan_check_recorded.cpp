@@ -184,6 +184,21 @@ void check_state_spaces(const ModelSpec& model, const LoraPlan& plan, Problems& 
     }
 }
 
+/// What was not compared of Mamba's kin.
+template <class Refuse>
+void check_scans(const network::Document& recording, const TrainPlan& plan, const Refuse& refuse) {
+    // transformers 5.17.0 modeling_falcon_mamba.py FalconMambaMixer.forward: a quantized network runs dt_proj itself.
+    if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
+        refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
+               "full training, or adapters of 16-bit weights");
+    // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
+    if (plan.load.upcast && recording.model_type == "falcon_mamba")
+        refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
+    // trl 1.16.0 trainer/dpo_trainer.py asks for the logits of routers, of which small Jambas have none.
+    if (recording.model_type == "jamba" && (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind)))
+        refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");
+}
+
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
     constexpr const char* kHint = "sdpa or eager, if the network has it";
     if (std::string why = network::refusal_of_flash_attention(recording); !why.empty())
@@ -253,6 +268,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
     if (plan.peft) check_state_spaces(model, *plan.peft, problems);
+    check_scans(recording, plan, refuse);
     if (plan.distributed) check_processes(recording, *plan.distributed, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
@@ -272,16 +288,6 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
             if (recording.model_type == type)
                 refuse("load.upcast", fmt::format("a cast of {}'s embeddings before they are prepared", name),
                        "\"norms\"");
-    // transformers 5.17.0 modeling_falcon_mamba.py FalconMambaMixer.forward: a quantized network runs dt_proj itself.
-    if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
-        refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
-               "full training, or adapters of 16-bit weights");
-    // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
-    if (plan.load.upcast && recording.model_type == "falcon_mamba")
-        refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
-    // trl 1.16.0 trainer/dpo_trainer.py asks for the logits of routers, of which small Jambas have none.
-    if (recording.model_type == "jamba" && (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind)))
-        refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");
     // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
     // Llama4ForCausalLM has not.
     if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)
