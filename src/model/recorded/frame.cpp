@@ -215,15 +215,22 @@ Tensor RecordedFrame::base_of(network::Number number) const {
 }
 
 void RecordedFrame::execute(const network::End& end) {
-    std::vector<std::vector<Tensor>*> kept;  // what ends round by round
-    for (std::size_t i = 0; i < end.values.size(); ++i) {
-        slots_[end.values[i]].reset();
-        if (const auto all = rounds_.find(end.values[i]); all != rounds_.end()) kept.push_back(&all->second);
-        if (kept.empty() || (i + 1 < end.values.size() && rounds_.contains(end.values[i + 1]))) continue;
-        while (!kept.front()->empty())  // CPython's list_dealloc begins with the last one
-            for (std::vector<Tensor>* all : kept) all->pop_back();
-        kept.clear();
+    std::vector<std::vector<Tensor>*> kept;  // by a loop: what ends round by round
+    for (const network::Number value : end.values) {
+        const auto all = rounds_.find(value);
+        const bool same = all != rounds_.end() && !kept.empty() && all->second.size() == kept.front()->size();
+        if (!same) end_rounds(kept);
+        slots_[value].reset();
+        if (all != rounds_.end()) kept.push_back(&all->second);
     }
+    end_rounds(kept);
+}
+
+/// CPython's list_dealloc begins with the last one.
+void RecordedFrame::end_rounds(std::vector<std::vector<Tensor>*>& kept) {
+    while (!kept.empty() && !kept.front()->empty())
+        for (std::vector<Tensor>* all : kept) all->pop_back();
+    kept.clear();
 }
 
 void RecordedFrame::execute(const network::If& condition) const {

@@ -81,6 +81,7 @@ class RecordedFrame : public recorded::Scope {
     bool is_copied_from_host(const network::Call& call) const;
     void copy_from_host(const network::Result& made);
     void execute(const network::End& end);
+    static void end_rounds(std::vector<std::vector<Tensor>*>& kept);
     void execute(const network::If& condition) const;
     void execute(const network::Run& what);
     void execute(const network::Repeat& loop, const recorded::Operator* operators);
