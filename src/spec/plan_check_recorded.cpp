@@ -12,6 +12,7 @@
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
 #include "vramfit/spec/config.hpp"
+#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
@@ -170,6 +171,21 @@ void check_own_modules(const network::Document& recording, const TrainPlan& plan
     }
 }
 
+/// What was not compared of Mamba's kin.
+template <class Refuse>
+void check_scans(const network::Document& recording, const TrainPlan& plan, const Refuse& refuse) {
+    // transformers 5.17.0 modeling_falcon_mamba.py FalconMambaMixer.forward: a quantized network runs dt_proj itself.
+    if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
+        refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
+               "full training, or adapters of 16-bit weights");
+    // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
+    if (plan.load.upcast && recording.model_type == "falcon_mamba")
+        refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
+    // trl 1.16.0 trainer/dpo_trainer.py asks for the logits of routers, of which small Jambas have none.
+    if (recording.model_type == "jamba" && (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind)))
+        refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");
+}
+
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
     constexpr const char* kHint = "sdpa or eager, if the network has it";
     if (std::string why = network::refusal_of_flash_attention(recording); !why.empty())
@@ -238,6 +254,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
+    check_scans(recording, plan, refuse);
     if (plan.distributed) check_processes(recording, plan, problems, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)

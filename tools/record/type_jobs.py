@@ -15,6 +15,8 @@ LLAMA = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hi
          "max_position_embeddings": 2048, "tie_word_embeddings": False, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 2048, "bos_token_id": 1, "eos_token_id": 2}
 LATENT = {"q_lora_rank": 24, "kv_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "num_key_value_heads": 4}
+MAMBAS = ("mamba", "falcon_mamba", "jamba")
+INDEXER = {"index_topk": 512, "index_n_heads": 6, "index_head_dim": 20}
 #: As a causal language model.
 BERT = {"is_decoder": True, "vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 2048,
         "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
@@ -81,6 +83,10 @@ OWN: dict[str, dict[str, Any]] = {
     "granitemoeshared": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40},
     "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "axk1": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
+    **dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {**MIXTURE, **LATENT, **INDEXER, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1}),
+    "axk2": {**MIXTURE, **LATENT, **INDEXER, "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
+    "mimo_v2_flash": {**MIXTURE, "num_attention_heads": 8, "head_dim": 192, "v_head_dim": 24, "num_hidden_layers": 4, "n_routed_experts": 8, "moe_intermediate_size": 40, "sliding_window": 512,
+                      "layer_types": ["full_attention", "sliding_attention", "full_attention", "sliding_attention"], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
     "glm4_moe_lite": {**MIXTURE, **LATENT, "n_routed_experts": 8, "moe_intermediate_size": 40}, "youtu": {**LLAMA, **LATENT}, "minicpm3": {**LLAMA, **LATENT},
     "gpt_neo": {"vocab_size": 320, "hidden_size": 64, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 2048, "attention_types": [[["global", "local"], 1]],
                 "attention_layers": ["global", "local"], "bos_token_id": 1, "eos_token_id": 2},
@@ -89,7 +95,8 @@ OWN: dict[str, dict[str, Any]] = {
     "hy_v3": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, "mlp_layer_types": ["dense", "sparse"]},
     "granitemoe_swa": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
     "gemma4_text": GEMMA4_DENSE, "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
-    "mamba": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+    "jamba": {**{k: v for k, v in LLAMA.items() if k != "max_position_embeddings"}, "num_experts": 1, "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 12, "mamba_dt_rank": 6},
+    **dict.fromkeys(MAMBAS[:2], {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 12, "time_step_rank": 6, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}),
     "electra": {**BERT, "embedding_size": 32}, "roformer": {**BERT, "embedding_size": 32}, "rembert": {**BERT, "input_embedding_size": 32, "output_embedding_size": 48}, "openai-gpt": GPT2, "gpt-sw3": GPT2}
 #: Encoders that AutoModelForCausalLM loads as causal language models; as published, without is_decoder, with a warning.
 BERTS = ("bert", "bert-generation", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta", "xlm-roberta-xl", "xmod")
@@ -136,9 +143,11 @@ OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **L
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa"), "index_topk"), "mimo_v2_flash": "sliding_window", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
+#: Rows with more rounds than torch.cat takes at once, and with fewer.
+ROUNDS = {"full": 150, "lora": 200}
 #: The same of chunks of 256.
 LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded": 280, "padded-lora-checkpointing": 512, "qlora": 1000, "sft-lora": 120}
 IN_LONG_CHUNKS = ("granitemoehybrid", "bamba", "nemotron_h", "falcon_h1", "mamba2")
@@ -147,18 +156,18 @@ IN_CHUNKS = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "q
 TARGETS: dict[str, list[str] | str] = {"gemma4": r".*language_model.*\.(q_proj|v_proj)",  # the tower's layers of these names are no nn.Linear
            **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), ["q_proj", "v_proj", "in_proj_qkv", "out_proj", "qkv"]),
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
-           **dict.fromkeys(IN_LONG_CHUNKS, ["q_proj", "v_proj", "in_proj"]), 
+           **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
            "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
-           **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
+           **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"mamba2", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {*MAMBAS[:2], "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
+BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"bloom", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {*MAMBAS, "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
@@ -176,7 +185,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
                 "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **({"text_part": False} if model_type in WHOLE else {}), **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
-                "batch": {"sequence_length": LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
+                "batch": {"sequence_length": ROUNDS.get(name, 56) if model_type in MAMBAS else LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
     made = [job("full"), job("lora", peft=peft), job("checkpointing", gradient_checkpointing=True), job("autocast", {"dtype": "float32"}, bf16=True),
             job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),

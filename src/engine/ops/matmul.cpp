@@ -210,6 +210,10 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     const Tensor b = autocast_to_lower(right);
     const Tensor a = autocast_to_lower(left);
     if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
+    // LinearAlgebra.cpp _matmul_impl: a matrix that wants a gradient, and what is behind it turned round and back
+    // again.
+    if (a.dim() == 2 && b.dim() >= 3 && a.requires_grad())
+        return contiguous(transpose(fold(transpose(b, -2, -1), transpose2d(a)), -2, -1));
     return should_fold(a, b) ? fold(a, b) : batched(a, b);
 }
 

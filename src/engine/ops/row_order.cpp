@@ -93,7 +93,7 @@ Picked sort_rows(const Tensor& t) {
 
 Picked topk_of_rows(const Tensor& t, Size k) {
     Picked out = topk(t, k);
-    const Size rows = t.size(0), columns = t.size(1);
+    const Size columns = t.size(-1), rows = t.numel() / columns;
     if (t.session().decide("the largest are picked by many blocks", takes_many_blocks(rows, columns)))
         use_many_blocks(t.session(), rows, columns);
     return out;

@@ -8,7 +8,7 @@ namespace vramfit::engine {
 /// torch.sort(t, dim=-1) without a tape: t -- [N, V] float32, dense; places are int64.
 Picked sort_rows(const Tensor& t);
 
-/// torch.topk(t, k, dim=-1) without a tape: t -- [N, V] float32, dense; k up to kMostSortedInPlace.
+/// torch.topk(t, k, dim=-1) without a tape: t -- [..., V] float32; k up to kMostSortedInPlace.
 Picked topk_of_rows(const Tensor& t, Size k);
 
 /// Sort.h should_use_small_sort: rows that are sorted in place.

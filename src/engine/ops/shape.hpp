@@ -17,7 +17,4 @@ Tensor stack(std::span<const Tensor> tensors, int dim);
 /// t.repeat(1, times, 1, ...): the whole one behind the other in one dimension.
 Tensor repeat_along(const Tensor& t, int dim, Size times);
 
-/// The most tensors that torch.stack takes here.
-inline constexpr std::size_t kMostStacked = 128;
-
 }  // namespace vramfit::engine

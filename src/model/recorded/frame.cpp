@@ -92,7 +92,8 @@ bool RecordedFrame::is_of_host(const network::Call& call) const {
     bool of_device = false, of_host = false;
     const std::function<void(const network::Argument&)> look = [&](const network::Argument& argument) {
         if (argument.is(network::Argument::Kind::value)) (on_host_[argument.value] ? of_host : of_device) = true;
-        if (argument.is(network::Argument::Kind::parameter)) of_device = true;
+        if (argument.is(network::Argument::Kind::parameter) || argument.is(network::Argument::Kind::rounds))
+            of_device = true;
         for (const network::Argument& item : argument.items) look(item);
     };
     for (const network::Argument& argument : call.arguments) look(argument);
@@ -214,7 +215,22 @@ Tensor RecordedFrame::base_of(network::Number number) const {
 }
 
 void RecordedFrame::execute(const network::End& end) {
-    for (const network::Number value : end.values) slots_[value].reset();
+    std::vector<std::vector<Tensor>*> kept;  // by a loop: what ends round by round
+    for (const network::Number value : end.values) {
+        const auto all = rounds_.find(value);
+        const bool same = all != rounds_.end() && !kept.empty() && all->second.size() == kept.front()->size();
+        if (!same) end_rounds(kept);
+        slots_[value].reset();
+        if (all != rounds_.end()) kept.push_back(&all->second);
+    }
+    end_rounds(kept);
+}
+
+/// CPython's list_dealloc begins with the last one.
+void RecordedFrame::end_rounds(std::vector<std::vector<Tensor>*>& kept) {
+    while (!kept.empty() && !kept.front()->empty())
+        for (std::vector<Tensor>* all : kept) all->pop_back();
+    kept.clear();
 }
 
 void RecordedFrame::execute(const network::If& condition) const {

@@ -54,6 +54,7 @@ class RecordedFrame : public recorded::Scope {
     std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given);
 
     Tensor value(network::Number number) const override { return slots_[number]; }
+    const std::vector<Tensor>& rounds(network::Number number) const override { return rounds_.at(number); }
     Tensor parameter(std::string_view path) const override;
     Tensor base_of(network::Number number) const override;
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
@@ -80,6 +81,7 @@ class RecordedFrame : public recorded::Scope {
     bool is_copied_from_host(const network::Call& call) const;
     void copy_from_host(const network::Result& made);
     void execute(const network::End& end);
+    static void end_rounds(std::vector<std::vector<Tensor>*>& kept);
     void execute(const network::If& condition) const;
     void execute(const network::Run& what);
     void execute(const network::Repeat& loop, const recorded::Operator* operators);
@@ -121,6 +123,7 @@ class RecordedFrame : public recorded::Scope {
     std::uint32_t module_;
     bool in_unit_;
     std::vector<Tensor> slots_;
+    std::map<network::Number, std::vector<Tensor>> rounds_;  ///< values of all rounds, by their number in the first
     std::vector<DType> dtypes_;
     std::vector<network::Number> bases_;  ///< of a view: what it is a view of; else itself
     std::map<network::Number, std::pair<const network::Run*, std::size_t>> shared_;  ///< which unit's, and where

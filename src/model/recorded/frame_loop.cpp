@@ -33,8 +33,10 @@ void RecordedFrame::execute(const network::Repeat& loop, const recorded::Operato
                     "ask for another length");
     run_round(loop.begin, operators);
     operators += loop.begin.size();
+    for (const network::Number n : loop.kept) rounds_[n] = {slots_[n]};
     for (std::int64_t i = 1; i < rounds; ++i) {
         run_round(loop.next, operators);
+        for (const network::Number n : loop.kept) rounds_[n].push_back(slots_[n + loop.made]);
         for (network::Number n = loop.first; n < loop.first + loop.made; ++n) {
             const network::Number now = n + loop.made;
             slots_[n] = std::move(slots_[now]);

@@ -110,6 +110,7 @@ void RecordedFrame::ask_router(const network::Run& what, const std::vector<Tenso
 std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::uint32_t index,
                                                std::vector<Tensor> given) {
     const RecordedModule& child = pass_->model.module(index);
+    const GradMode grad(session(), session().grad_enabled && !what.flags.no_grad);
     if (child.linear) return {call_linear(*child.linear, given.at(0))};
     if (child.embedding) return {call_embedding(what, index, std::move(given))};
     if (child.norm && given.size() == 1)

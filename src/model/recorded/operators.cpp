@@ -52,6 +52,14 @@ Tensor Arguments::tensor(const network::Argument& argument) const {
     return scope_.parameter(argument.text);
 }
 
+std::vector<Tensor> Arguments::tensors(const network::Argument& argument) const {
+    if (argument.is(Kind::rounds)) return scope_.rounds(argument.value);
+    std::vector<Tensor> found;
+    if (argument.is(Kind::list))
+        for (const network::Argument& item : argument.items) found.push_back(tensor(item));
+    return found;
+}
+
 Tensor Arguments::base(std::size_t place) const {
     return at(place).is(Kind::value) ? scope_.base_of(at(place).value) : Tensor();
 }
@@ -108,6 +116,7 @@ std::optional<DType> Arguments::dtype(const network::Argument* argument) const {
     switch (name.of) {
         case network::DTypeName::Of::name: return name.dtype;
         case network::DTypeName::Of::weights: return scope_.weights();
+        case network::DTypeName::Of::autocast: return session().autocast.dtype;
         case network::DTypeName::Of::value: return scope_.dtype_of_value(name.value);
         case network::DTypeName::Of::parameter: return scope_.parameter(name.text).dtype();
         case network::DTypeName::Of::other: refuse(fmt::format("dtype {}", name.text));

@@ -20,6 +20,8 @@ class Scope {
   public:
     virtual ~Scope() = default;
     virtual Tensor value(network::Number number) const = 0;
+    /// The values of all rounds of a loop, by their number in the first one.
+    virtual const std::vector<Tensor>& rounds(network::Number number) const = 0;
     virtual Tensor parameter(std::string_view path) const = 0;
     /// The tensor that a value is a view of, through all views; undefined where it is none, or has ended.
     virtual Tensor base_of(network::Number number) const = 0;
@@ -53,6 +55,8 @@ class Arguments {
 
     Tensor tensor(std::size_t place) const { return tensor(at(place)); }
     Tensor tensor(const network::Argument& argument) const;
+    /// A list of tensors, each written down or those of all rounds of a loop; empty where it is none.
+    std::vector<Tensor> tensors(const network::Argument& argument) const;
     /// What the tensor at that place is a view of; undefined where it is a tensor of its own.
     Tensor base(std::size_t place) const;
     /// Undefined where it is None.

@@ -81,7 +81,9 @@ class Lifetimes {
                 refuse(fmt::format("'{}' is none of the keys that were varied", key));
     }
     void check_argument(const Argument& argument) const {
-        if (argument.is(Argument::Kind::value)) use(argument.value);
+        if (argument.is(Argument::Kind::value) || argument.is(Argument::Kind::rounds)) use(argument.value);
+        if (argument.is(Argument::Kind::rounds) && !kept_.contains(argument.value))
+            refuse(fmt::format("value {} is not kept by a loop", argument.value));
         if (argument.is(Argument::Kind::formula)) check_keys(argument.formula);
         if (!argument.is(Argument::Kind::dtype) || argument.dtype.of != DTypeName::Of::value) return;
         if (argument.dtype.value >= states_.size() || states_[argument.dtype.value] == State::absent)
@@ -135,12 +137,14 @@ class Lifetimes {
             see_round(loop.next);
             for (Number i = 0; i < loop.made; ++i) {
                 State &before = states_[loop.first + i], &now = states_[loop.first + loop.made + i];
-                if (before == State::alive)
+                const bool kept = std::find(loop.kept.begin(), loop.kept.end(), loop.first + i) != loop.kept.end();
+                if (before == State::alive && !kept)
                     refuse(fmt::format("value {} does not end in the next round", loop.first + i));
                 before = std::exchange(now, State::absent);
             }
             if (states_ != left) refuse("the rounds of a loop leave different values");
         }
+        kept_.insert(loop.kept.begin(), loop.kept.end());
     }
     void see_round(const std::vector<Step>& steps) {
         for (const Step& step : steps) std::visit([this](const auto& instruction) { see(instruction); }, step);
@@ -160,6 +164,7 @@ class Lifetimes {
     std::size_t index_;
     const std::vector<Shape>& shapes_;
     std::vector<State> states_;
+    std::set<Number> kept_;  ///< of all rounds of a loop
     std::size_t at_ = 0;
     Shape shape_;
 };

@@ -22,9 +22,9 @@ namespace vramfit::network {
 /// Values of a program by number, programs and kinds of modules by their place in the document.
 using Number = std::uint32_t;
 
-/// A dtype as it is written: by name, the weights', or that of a value or parameter.
+/// A dtype as it is written: by name, the weights', autocast's, or that of a value or parameter.
 struct DTypeName {
-    enum class Of : std::uint8_t { name, weights, value, parameter, other };
+    enum class Of : std::uint8_t { name, weights, autocast, value, parameter, other };
 
     Of of = Of::weights;
     DType dtype = DType::float32;  ///< of a name that the engine knows
@@ -50,6 +50,7 @@ struct Argument {
         slice,  ///< three items
         list,
         object,
+        rounds,  ///< a list with a value of each round of a loop
     };
 
     Kind kind = Kind::none;
@@ -129,6 +130,7 @@ struct Repeat {
     Number made = 0;
     std::vector<Step> begin;
     std::vector<Step> next;
+    std::vector<Number> kept;  ///< behind the loop these numbers mean the values of all rounds, as a list has them
 };
 
 using Instruction = std::variant<Call, Run, End, If, Repeat>;

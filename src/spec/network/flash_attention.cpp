@@ -227,7 +227,8 @@ Document with_flash_attention(Document document) {
 }
 
 std::string refusal_of_flash_attention(const Document& document) {
-    constexpr std::string_view kRefused[] = {"bloom", "codegen", "llama4_text", "mpt", "xglm"};
+    constexpr std::string_view kRefused[] = {"axk2",        "bloom",       "codegen", "deepseek_v32",
+                                             "glm_moe_dsa", "llama4_text", "mpt",     "xglm"};
     constexpr std::string_view kOthers[] = {"bamba",
                                             "bart",
                                             "bert",
@@ -243,15 +244,19 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "ernie",
                                             "falcon",
                                             "falcon_h1",
+                                            "falcon_mamba",
                                             "gpt_neo",
                                             "gpt_neox_japanese",
                                             "gptj",
                                             "granite_swa",
                                             "granitemoe_swa",
+                                            "jamba",
+                                            "mamba",
                                             "mamba2",
                                             "marian",
                                             "mbart",
                                             "megatron-bert",
+                                            "mimo_v2_flash",
                                             "modernbert-decoder",
                                             "mvp",
                                             "nemotron_h",

@@ -28,6 +28,8 @@ DTypeName asked_dtype(const Place& place, std::string_view text) {
     } else if (text.starts_with('@')) {
         name.of = DTypeName::Of::parameter;
         name.text = text.substr(1);
+    } else if (text == "autocast") {
+        name.of = DTypeName::Of::autocast;
     } else if (text != "weights") {
         const auto known = dtype_from(text);
         name.of = known ? DTypeName::Of::name : DTypeName::Of::other;
@@ -102,6 +104,11 @@ Argument several(const Place& place) {
         const Place parts = place.member("slice");
         parts.list(3, 3);
         for (std::size_t i = 0; i < 3; ++i) argument.items.push_back(read_argument(parts.at(i)));
+        return argument;
+    }
+    if (argument.is(Kind::object) && place.size() == 1 && place.has("rounds")) {
+        argument.kind = Kind::rounds;
+        argument.value = read_reference(place.member("rounds"), place.member("rounds").text());
         return argument;
     }
     argument.keys = place.json().keys;

@@ -89,7 +89,7 @@ class ProgramReader {
         return read;
     }
     void instruction(const Place& row) {
-        const std::string& what = row.list(2, 6).at(0).text();
+        const std::string& what = row.list(2, 7).at(0).text();
         if (what == "call") {
             program_.code.emplace_back(call(row));
             return;
@@ -116,7 +116,7 @@ class ProgramReader {
         return {read_comparison(row.at(1)), row.at(2).boolean()};
     }
     void repeat(const Place& row) {
-        row.list(6, 6);
+        row.list(6, 7);
         Repeat made;
         made.count = read_argument(row.at(1));
         if (!made.count.is(Argument::Kind::integer) && !made.count.is(Argument::Kind::formula))
@@ -125,6 +125,9 @@ class ProgramReader {
         made.made = row.at(3).number(kMostValues / 2 - made.first / 2);
         made.begin = round(row.at(4));
         made.next = round(row.at(5));
+        if (row.size() > 6) made.kept = numbers(row.at(6));
+        for (const Number kept : made.kept)
+            if (kept < made.first || kept >= made.first + made.made) row.at(6).refuse("values of the loop are wanted");
         program_.values = std::max(program_.values, made.first + 2 * made.made);
         program_.code.emplace_back(std::move(made));
     }

@@ -160,7 +160,10 @@ class TypeReader {
         out_.numbers[key] = count->integer;
         out_.values[key] = *count;
         out_.kinds.assign(static_cast<std::size_t>(count->integer), std::string());
-        if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
+        if (row.has("kinds") && !(row.has("count")  ? count_kinds(row)
+                                  : row.has("step") ? step_kinds(row)
+                                                    : read_kinds(row)))
+            return;
         if (row.has("second") && !read_second(row.member("second").object())) return;
         if (row.has("ends")) mark_ends(row, out_.kinds);
         if (row.has("repeated"))
@@ -200,14 +203,21 @@ class TypeReader {
         return true;
     }
 
-    /// Every so manieth layer is of the second kind.
+    /// Every so manieth layer is of the second kind: the last of so many, or the one that an offset says.
     bool step_kinds(const Place& row) {
         const Place step = row.member("step"), kinds = row.member("kinds");
         const std::optional<JsonValue> every = layers_in(step, 1, kAnyNumber);
         if (!every) return false;
         out_.values[step.member("key").text()] = *every;
+        std::int64_t place = every->integer - 1;
+        if (step.has("offset")) {
+            const std::optional<JsonValue> offset = layers_in(step.member("offset"), 0, every->integer - 1);
+            if (!offset) return false;
+            out_.values[step.member("offset").member("key").text()] = *offset;
+            place = offset->integer;
+        }
         for (std::size_t i = 0; i < out_.kinds.size(); ++i)
-            out_.kinds[i] = kinds.at((static_cast<std::int64_t>(i) + 1) % every->integer == 0 ? 1 : 0).text();
+            out_.kinds[i] = kinds.at(static_cast<std::int64_t>(i) % every->integer == place ? 1 : 0).text();
         return true;
     }
 

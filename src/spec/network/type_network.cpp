@@ -300,7 +300,7 @@ class Maker {
 
     /// A loop, whose rounds are instructions too.
     JsonValue repeated(JsonValue row, const Inside& inside, std::size_t depth) {
-        if (row.items.size() != 6) inside.node.refuse("a loop is too short");
+        if (row.items.size() != 6 && row.items.size() != 7) inside.node.refuse("a loop is too short");
         fill(row.items[1], -1);
         for (std::size_t part = 4; part < 6; ++part) {
             std::vector<JsonValue> made;

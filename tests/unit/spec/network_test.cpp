@@ -173,6 +173,19 @@ TEST_CASE("a loop is read with its rounds, all of which leave the same values") 
           "n.json /programs/1/code/0/4/0/0: unknown instruction 'module' in a loop");
 }
 
+TEST_CASE("values of all rounds of a loop are kept, and used as a list") {
+    const auto loop = [](std::string_view used, std::string_view kept) {
+        return with_code(fmt::format(
+            R"(["repeat","=S",1,1,[["call","f",["%0"],{{}},[[1,"weights",[]]]]],[["call","f",["%0"],{{}},[[2,"weights",[]]]]]{}],)"
+            R"(["call","torch.stack",[{}],{{}},[[3,"weights",[]]]],["end",[1]])",
+            kept, used));
+    };
+    CHECK(loop(R"({"rounds":"%1"})", ",[1]") == "read");
+    CHECK(loop(R"({"rounds":"%1"})", "") == "n.json /programs/1/code/0: value 1 does not end in the next round");
+    CHECK(loop(R"({"rounds":"%0"})", ",[1]") == "n.json /programs/1/code/1: value 0 is not kept by a loop");
+    CHECK(loop(R"({"rounds":"%1"})", ",[3]") == "n.json /programs/1/code/0/6: values of the loop are wanted");
+}
+
 TEST_CASE("what grows without bounds is refused before it does") {
     std::string kinds = R"({"class":"A"})";
     for (int i = 0; i < 30; ++i) kinds += fmt::format(R"(,{{"class":"A","children":[["a",{}],["b",{}]]}})", i, i);

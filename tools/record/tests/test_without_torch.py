@@ -64,6 +64,13 @@ class Validator(unittest.TestCase):
         self.assertIn("program 1, instruction 0: the rounds of a loop leave different values", loop(begin, following[1:]))
         self.assertIn("program 1, instruction 0: a loop calls programs", loop([["module", "proj", 0, [0], [1]]], following))
 
+    def test_values_of_all_rounds_are_kept(self) -> None:
+        def loop(*kept: Any) -> list[str]:
+            rounds = [[["call", "f", ["%0"], {}, [[n, "weights", []]]]] for n in (1, 2)]
+            return changed(lambda d: d["programs"][1].__setitem__("code", [["repeat", "=S", 1, 1, *rounds, *kept], ["call", "torch.stack", [{"rounds": "%1"}], {}, [[3, "weights", []]]], ["end", [1]]]))
+        self.assertEqual(loop([1]), [])
+        self.assertIn("program 1, instruction 0: values [1] do not end in the next round", loop())
+
     def test_a_call_gives_too_much(self) -> None:
         found = changed(lambda d: d["programs"][1]["code"][0].__setitem__(3, [0, 0]))
         self.assertIn("program 1, instruction 0: program 0 is given 2 values in place of 1", found)

@@ -114,7 +114,7 @@ class Check:
 
     def repeated(self, i: int, program: dict[str, Any], where: str, row: Any, alive: set[int], ended: set[int]) -> None:
         """All rounds but the first leave the same values: what holds for two of them holds for any number."""
-        _, count, first, made, begin, following = row
+        _, count, first, made, begin, following, *kept = row
         own, behind = range(first, first + made), range(first + made, first + 2 * made)
         if isinstance(count, str) and not self.is_formula(count):
             self.found.append(f"program {i}, {where}: {count} is no formula")
@@ -127,8 +127,8 @@ class Check:
         left = set(alive)
         for _ in range(2):
             self.instructions(i, program, following, alive, ended)
-            if alive & set(own):
-                self.found.append(f"program {i}, {where}: values {sorted(alive & set(own))} do not end in the next round")
+            if staying := alive & set(own) - {v for values in kept for v in values}:
+                self.found.append(f"program {i}, {where}: values {sorted(staying)} do not end in the next round")
             for states in (alive, ended):
                 now = {v - made for v in states if v in behind}
                 states -= {*own, *behind}
@@ -182,7 +182,7 @@ class Check:
             return
         self.seen.add((program, kind))
         code = self.programs[program]["code"]
-        for at, row in enumerate([*code, *(one for loop in code if loop[0] == "repeat" for part in loop[4:] for one in part)]):
+        for at, row in enumerate([*code, *(one for loop in code if loop[0] == "repeat" for part in loop[4:6] for one in part)]):
             where = f"program {program} ({self.programs[program]['class']}), instruction {at}"
             if row[0] == "call":
                 for ref in references(row[2:4]):

@@ -12,6 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
 FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "full", "rand", "randn", "tensor", "arange", "empty_like", "zeros_like", "ones_like")}
+FACTORIES.add("torch.Tensor.contiguous")  # of a row that is repeated (modeling_mamba.py init_mamba_weights, A)
 
 
 class Made(TorchFunctionMode):
@@ -28,7 +29,7 @@ class Made(TorchFunctionMode):
         if not isinstance(out, torch.Tensor) or out.device.type != "cuda" or isinstance(out, torch.nn.Parameter):
             return out
         kind = out.shape, out.dtype
-        if resolve_name(function) in FACTORIES:
+        if resolve_name(function) in FACTORIES and all(out is not t for t in args):
             self.kinds.append(kind)
         there = [t for t in (one() for one in self.there) if t is not None]
         if all(t is not out for t in there) and out._base is None and kind in self.kinds:

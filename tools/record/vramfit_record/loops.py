@@ -2,7 +2,8 @@
 
 A loop that has as many rounds in all passes stays written out. Else it becomes a Repeat: values from number `first` on belong to it, each round makes
 `made` of them. Of a round behind the first one, the values of the round before have the numbers of the first round, its own those behind; behind the
-loop the last round's have the numbers of the first.
+loop the last round's have the numbers of the first. Values that a list collects, and that are used together behind the loop (`torch.stack(outputs)`), are `kept`:
+there their number in the first round means those of all rounds.
 """
 from __future__ import annotations
 
@@ -32,6 +33,12 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordi
     _computed(f"__{_name}__")
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """In place of a list with a value of each round: its number in the first one."""
+    number: int
+
+
 class Varies:
     """In place of an index in a program."""
 
@@ -57,6 +64,7 @@ class Repeat:
     first: int
     made: int
     rounds: list[list[Any]]
+    kept: list[int]
 
 
 class NotALoop(Exception):
@@ -94,6 +102,8 @@ def moved(event: Any, number: Callable[[int], int]) -> Any:
             return Varies
         if isinstance(x, Local):
             return x if x.name else Local(number(x.number))
+        if isinstance(x, Rounds):
+            return Rounds(number(x.number))
         if isinstance(x, list):
             return [inside(y) for y in x]
         if isinstance(x, dict):
@@ -138,6 +148,8 @@ def as_one(draft: Any, at: int) -> Any:
     if any(isinstance(e, (Called, Looped)) for r in loop.rounds for e in r):
         raise NotALoop("a loop calls modules, or has a loop inside")
 
+    behind_it, kept = collected(draft.code[at + 1:], p, c, n)
+
     def of_round(r: int) -> Callable[[int], int]:
         def number(v: int) -> int:
             if p <= v < p + (r - 1) * c:
@@ -146,7 +158,9 @@ def as_one(draft: Any, at: int) -> Any:
         return number
 
     def behind(v: int) -> int:
-        if p <= v < p + (n - 1) * c:
+        if v in kept:
+            return v
+        if p <= v < p + (n - 1) * c or v - (n - 1) * c in kept:
             raise NotALoop("what is behind a loop uses what an earlier round than the last has made")
         return v if v < p else v - (n - 1) * c if v < p + n * c else v - (n - 2) * c
 
@@ -159,9 +173,52 @@ def as_one(draft: Any, at: int) -> Any:
         """Values that were asked for a dtype rounds ago say nothing any more."""
         return moved(with_asked(event, lambda v: not p <= v < p + (n - 1) * c), behind)
     rounds = [[moved(with_asked(e, lambda v, r=r: not p <= v < p + (r - 1) * c), of_round(r)) for e in events] for r, events in enumerate(loop.rounds)]
-    code = [*draft.code[:at], Repeat(n, p, c, rounds), *map(later, draft.code[at + 1:])]
+    code = [*draft.code[:at], Repeat(n, p, c, rounds, sorted(kept)), *map(later, behind_it)]
     outputs = [(key, x if x.name else replace(x, number=behind(x.number))) for key, x in draft.outputs]
     return replace(draft, code=code, outputs=outputs, keeps=[replace(x, number=behind(x.number)) for x in draft.keeps])
+
+
+def collected(code: list[Any], first: int, made: int, count: int) -> tuple[list[Any], set[int]]:
+    """What is behind a loop, where a list with a value of each round is `Rounds`; the ends of its values, round by round from the last on (CPython's list_dealloc), are those of the
+    first round. With a view that is collected stays what it is a view of."""
+    from .programs import Local, Made
+
+    kept: set[int] = set()
+
+    def inside(x: Any) -> Any:
+        if isinstance(x, list):
+            numbers = [y.number for y in x if isinstance(y, Local) and not y.name]
+            if len(numbers) == len(x) == count and first <= numbers[0] < first + made and all(v == numbers[0] + i * made for i, v in enumerate(numbers)):
+                kept.add(numbers[0])
+                return Rounds(numbers[0])
+            return [inside(y) for y in x]
+        return {k: inside(v) for k, v in x.items()} if isinstance(x, dict) else x
+    out: list[Any] = []
+    at = 0
+    while at < len(code):
+        event = code[at]
+        group = ends_of_rounds(code[at:], first, made, count) if kept else []
+        if kept & {e.value for e in group}:
+            out += group
+            kept |= {e.value for e in group}
+            at += len(group) * count
+            continue
+        out.append(replace(event, args=inside(event.args), kwargs=inside(event.kwargs)) if isinstance(event, Made) else event)
+        at += 1
+    return out, kept
+
+
+def ends_of_rounds(code: list[Any], first: int, made: int, count: int) -> list[Any]:
+    """The ends of values of the first round, if these are ends of the same values of all rounds, the last round's first."""
+    from .passes import Free
+
+    last = range(first + (count - 1) * made, first + count * made)
+    each = next((i for i, e in enumerate(code) if not (isinstance(e, Free) and e.value in last)), len(code))
+    for n in range(1, each + 1):
+        rows = [[e.value for e in code[r * n:r * n + n] if isinstance(e, Free)] for r in range(count)]
+        if all(row == [v - r * made for v in rows[0]] and len(row) == n for r, row in enumerate(rows)):
+            return [Free(v) for v in rows[-1]]
+    return []
 
 
 def with_asked(event: Any, known: Callable[[int], bool]) -> Any:

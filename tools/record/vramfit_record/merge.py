@@ -114,6 +114,8 @@ class Merge:
         literal = self.literal_dtype(dtypes, self.points)
         if literal:
             return "!" + literal
+        if all(d == p.autocast for d, p in zip(dtypes, self.points)):
+            return "!autocast"
         self.not_fitted.append(f"{self.where}: {[dtype_name(d) for d in dtypes]}")
         return "!?" + dtype_name(dtypes[0])
 
@@ -137,6 +139,8 @@ class Merge:
             if len({(y.number, y.name) for y in xs}) > 1:
                 raise Different(f"{self.where}: another value is used")
             return reference(x)
+        if kind == "rounds":
+            return {"rounds": f"%{self.same([y.number for y in xs], 'rounds')}"}
         if kind == "list":
             self.same([len(y) for y in xs], "arguments")
             return [self.argument(ys, asked) for ys in zip(*xs)]
@@ -245,7 +249,8 @@ class Merge:
         rounds = [self.code([e.rounds[min(r, e.count - 1)] for e in events]) for r in range(1, max(e.count for e in events))]
         if any(r != rounds[0] for r in rounds):
             raise Different(f"{self.where}: the rounds of a loop differ")
-        return ["repeat", self.number([e.count for e in events]), first.first, first.made, begin, rounds[0]]
+        kept = self.same([e.kept for e in events], "values of all rounds")
+        return ["repeat", self.number([e.count for e in events]), first.first, first.made, begin, rounds[0], *([kept] if kept else [])]
 
     def compare_lengths(self, codes: Sequence[list[Any]]) -> None:
         names = [[name_of(e) for e in code] for code in codes]
@@ -340,7 +345,7 @@ def reference(local: Local) -> str:
 def kind_of(x: Any) -> str:
     if isinstance(x, bool) or x is None:
         return "constant"
-    for kind, types in (("value", Local), ("list", list), ("dict", dict), ("slice", slice), ("int", int), ("float", float), ("dtype", torch.dtype)):
+    for kind, types in (("value", Local), ("rounds", loops.Rounds), ("list", list), ("dict", dict), ("slice", slice), ("int", int), ("float", float), ("dtype", torch.dtype)):
         if isinstance(x, types):
             return kind
     return "constant"

@@ -20,7 +20,7 @@ from .merge import Different, Merge, Point, Table, fit_at, places_of
 from .programs import draft_of
 from .passes import Condition
 from .sizes import Fit
-from .variants import BASE, BY_DTYPE, CHUNKS, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
+from .variants import BASE, BY_DTYPE, CHUNKS, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, apart, inputs_of
 
 SCHEMA = "vramfit.network/1"
 #: Where the calls depend on batch or length, this many sizes are kept as examples: such a recording is not for use.
@@ -155,15 +155,16 @@ def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[di
     if nets.chunk:
         whole = record_batches(replace(nets, whole=True), variant, programs)
         return [limited(row, "sizes", f"{filling(nets.chunk)} <= 0") for row in whole if "only" not in row] + record_batches(nets, variant, programs)
-    window = next((found[1] for text, holds in conditions_of(programs.rows, rows) if not holds and (found := WINDOW.fullmatch(text)) and reachable(nets, found[1])), None)
+    window = next((found[2] for text, holds in conditions_of(programs.rows, rows) if (found := WINDOW.fullmatch(text)) and holds is (found[1] == "<") and reachable(nets, found[2])), None)
     if window is None:
         return rows
     reaching = record_batches(replace(nets, above=window), variant, programs)
     return [limited(row, "sizes", f"S >= {window}") for row in reaching if "only" not in row] + rows
 
 
-#: masking_utils.py compares the length with a window (5.17.0 _ignore_causal_mask_sdpa: kv_length >= local_attention_size).
-WINDOW = re.compile(r"S >= ([a-z_]+(?://2)?|[0-9]+)")
+#: masking_utils.py compares the length with a window (5.17.0 _ignore_causal_mask_sdpa: kv_length >= local_attention_size), an indexer with the number of
+#: tokens that it chooses (modeling_deepseek_v32.py DeepseekV32Indexer.forward: min(index_topk, length)).
+WINDOW = re.compile(r"S (>=|<) ([a-z_]+(?://2)?|[0-9]+)")
 
 
 #: What a row that is shorter than a chunk is filled up with (5.17.0 modeling_granitemoehybrid.py mamba2_chunk_scan: pad_size > 0).
@@ -225,12 +226,16 @@ def rows_of(nets: Networks, variant: Variant, programs: Table, points: Sequence[
     except Different as difference:
         because = str(difference)
     known = {m[0]: m for m in made}
-    rows = []
-    for when, of_kind in by_dtype:
+    rows, kinds = [], list(by_dtype)
+    while kinds:
+        when, of_kind = kinds.pop(0)
         group = [known.get(p) or (p, *one_pass(nets, variant, p)) for p in nets.placed(of_kind)]
         try:
             rows.append({**merged(variant, group, programs), "when": when, "because": because})
         except Different as difference:
+            if with_autocast := apart(when, of_kind):
+                kinds = [*with_autocast, *kinds]
+                continue
             rows += [{**merged(variant, [one], programs), "when": when, "only": {"batch": one[0].batch, "length": one[0].length}, "because": str(difference)}
                      for one in group[:MOST_SINGLE]]
     return rows

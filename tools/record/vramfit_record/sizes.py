@@ -116,7 +116,12 @@ class Fit:
         """Two parts of a head beside one another (multi-head latent attention), of one and of all heads."""
         parts = [(k, v) for k, v in self.keys.items() if k.endswith(PARTS)]
         sums = [(f"({a}+{b})", tuple(x + y for x, y in zip(v, w))) for i, (a, v) in enumerate(parts) for b, w in parts[i + 1:]]
-        return sums + [(f"{k}*{name}", times(v, terms)) for name, terms in sums for k, v in self.keys.items() if k not in name]
+        three = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")  # queries beside gates (transformers modeling_axk2.py, AXK2Attention)
+        if all(name in self.keys for name in three):
+            sums.append((f"({'+'.join(three)})", tuple(map(sum, zip(*(self.keys[name] for name in three))))))
+        sums += [(f"{k}*{name}", times(v, terms)) for name, terms in sums for k, v in self.keys.items() if k not in name]
+        whole, turned = self.keys.get("index_head_dim"), self.keys.get("qk_rope_head_dim")  # what an indexer does not turn (transformers modeling_deepseek_v32.py, DeepseekV32Indexer)
+        return sums + ([("index_head_dim-qk_rope_head_dim", tuple(a - b for a, b in zip(whole, turned)))] if whole and turned else [])
 
     def of_one_matrix(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Queries of all heads beside keys and values of fewer (transformers modeling_falcon.py, FalconAttention)."""
@@ -137,6 +142,9 @@ class Fit:
             rows = list(zip(*(self.keys[name] for name in names)))
             yield "mamba_num_heads*mamba_head_dim+16*ssm_state_size", tuple(n * h + 16 * d for n, h, d in rows)
             yield "2*mamba_num_heads*mamba_head_dim+16*ssm_state_size+mamba_num_heads", tuple(2 * n * h + 16 * d + n for n, h, d in rows)
+        for rank, state in (("time_step_rank", "state_size"), ("mamba_dt_rank", "mamba_d_state")):  # a step beside two states (transformers modeling_mamba.py, MambaMixer)
+            if rank in self.keys and state in self.keys:
+                yield f"{rank}+2*{state}", tuple(n + 2 * d for n, d in zip(self.keys[rank], self.keys[state]))
         names = ("mamba_d_ssm", "mamba_d_state", "mamba_n_heads")  # a width of its own (transformers modeling_falcon_h1.py, FalconH1Mixer)
         if all(name in self.keys for name in names):
             rows = list(zip(*(self.keys[name] for name in names)))

@@ -54,6 +54,15 @@ BY_DTYPE = (
     ({"weights": "float32", "autocast": False}, tuple(Point(*s, torch.float32) for s in SIZES)),
     ({"weights": "float32", "autocast": True}, tuple(Point(*s, torch.float32, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))))
 
+
+
+def apart(when: dict[str, Any], points: tuple[Point, ...]) -> list[tuple[dict[str, Any], tuple[Point, ...]]]:
+    """A kind of dtypes without autocast and with it, of a class that casts by itself where autocast is on; none where the kind says it already. Autocast has another dtype than the weights."""
+    other = {torch.bfloat16: torch.float16, torch.float16: torch.bfloat16}
+    kinds = ((False, tuple(replace(p, autocast=None) for p in points)), (True, tuple(replace(p, autocast=other.get(p.weights)) for p in points)))
+    return [] if "autocast" in when else [({**when, "autocast": on}, placed) for on, placed in kinds]
+
+
 #: The same of a single row, which some code treats apart.
 ONE_ROW = tuple(replace(p, batch=1) for p in POINTS)
 ONE_ROW_BY_DTYPE = tuple((when, tuple(replace(p, batch=1) for p in points)) for when, points in BY_DTYPE)

@@ -5,6 +5,7 @@
 #include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/row_order.hpp"
 #include "model/recorded/operators.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +28,8 @@ std::vector<Tensor> largest(const Arguments& a) {
     only_last(a, a.find(2, "dim"), t);
     if (!k) a.refuse("no number of places");
     const Size columns = t.size(-1);
+    const bool dense = t.dtype() == DType::float32 && !t.requires_grad() && a.size(*k) <= kMostSortedInPlace;
+    if (columns >= kTopkColumns && dense) return both(topk_of_rows(t, a.size(*k)));
     if (columns >= kTopkColumns) {
         const Size rows = t.numel() / columns;
         const bool blocks = rows > 4000 || (rows >= 800 && columns >= 800) || columns >= 3000;
@@ -62,7 +65,7 @@ Tensor gathered(const Arguments& a) {
     return gather(a.tensor(0), ids);
 }
 
-/// torch.scatter(t, dim, index, number).
+/// torch.scatter(t, dim, index, number), also as a method.
 Tensor scattered(const Arguments& a) {
     const network::Argument *ids = a.find(2, "index"), *value = a.find(3, "value");
     if (!ids || !value || Arguments::is_tensor(*value) || a.find("reduce")) a.refuse("other than a number");
@@ -102,6 +105,7 @@ constexpr NamedOperator kSelections[] = {
     {"torch.max", largest_of},
     {"torch.maximum", largest_of},
     {"torch.scatter", scattered},
+    {"torch.Tensor.scatter", scattered},
     {"torch.gather", gathered},
     {"torch.Tensor.gather", gathered},
     {"torch.index_select", rows_selected},

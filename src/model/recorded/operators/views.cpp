@@ -22,11 +22,8 @@ Tensor unsqueezed(const Arguments& a) { return unsqueeze(a.tensor(0), a.integer(
 Tensor made_contiguous(const Arguments& a) { return contiguous(a.tensor(0)); }
 
 Tensor joined(const Arguments& a) {
-    const network::Argument& list = a.at(0);
-    if (!list.is(ArgumentKind::list) || list.items.empty() || list.items.size() > 128)
-        a.refuse("more than 128 tensors");
-    std::vector<Tensor> parts;
-    for (const network::Argument& item : list.items) parts.push_back(a.tensor(item));
+    const std::vector<Tensor> parts = a.tensors(a.at(0));
+    if (parts.empty() || parts.size() > 128) a.refuse("more than 128 tensors");
     const network::Argument* dim = a.find(1, "dim");
     return cat(parts, dim ? a.integer(*dim) : 0);
 }
@@ -82,11 +79,8 @@ Tensor cloned(const Arguments& a) {
 }
 
 Tensor stacked(const Arguments& a) {
-    const network::Argument& list = a.at(0);
-    if (!list.is(ArgumentKind::list) || list.items.empty() || list.items.size() > kMostStacked)
-        a.refuse("so many tensors");
-    std::vector<Tensor> parts;
-    for (const network::Argument& item : list.items) parts.push_back(a.tensor(item));
+    const std::vector<Tensor> parts = a.tensors(a.at(0));
+    if (parts.empty()) a.refuse("no tensors");
     const network::Argument* dim = a.find(1, "dim");
     return stack(parts, dim ? a.integer(*dim) : 0);
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, places_in, types_of
-from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, SIZES_OF, USED
+from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, SIZES_OF, TWICE_THE_PAIRS, USED
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -19,13 +19,15 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     """Its keys as the type calls them. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
     heads = chance.choice((2, 3, 4, 6, 8))
     kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
+    if type_["model_type"] in TWICE_THE_PAIRS:
+        heads, kv = 4 * chance.randint(2, 4), 2
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
              "intermediate_size_mlp": 8 * chance.randint(3, 60), "attention_chunk_size": chance.randint(130, 5000), "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
              **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), 8 * chance.randint(3, 60)), "rotary_dim": 2 * chance.randint(1, 4), "num_kv_heads": kv, "max_seq_len": chance.randint(200, 9000)}
     sizes["word_embed_proj_dim"] = sizes["embedding_size"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= {"max_position_embeddings": chance.randint(200, 900)} if "max_position_embeddings" in SIZES_OF.get(type_["model_type"], ()) else {}
-    sizes |= experts_of(chance) | {"mamba_d_ssm": 16 * chance.randint(2, 20), "local_attention": 2 * chance.randint(130, 2000)}
+    sizes |= experts_of(chance) | {"mamba_d_ssm": 16 * chance.randint(2, 20), "local_attention": 2 * chance.randint(130, 2000), **dict.fromkeys(("time_step_rank", "mamba_dt_rank"), chance.randint(2, 40)), "index_topk": chance.randint(130, 5000), "index_head_dim": 2 * chance.randint(13, 60)}
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
@@ -55,6 +57,9 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     if "count" in layers:
         if chance.random() < 0.7:
             config[layers["count"]["key"]] = chance.randint(0, count)
+    elif "step" in layers:
+        step = chance.randint(2, 4)
+        config |= {layers["step"]["key"]: step, layers["step"]["offset"]["key"]: chance.randint(1, step - 1)}
     elif "second" in layers:
         config |= in_two_ways(type_, keys, chance)
     elif "letters" in layers:

@@ -122,7 +122,7 @@ class Config:
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= row.get("most", count):
             raise NotKnown(f"{row['key']}: {count}")
         name = row.get("list", "layer_types")
-        kinds = self.counted(row, count) if "count" in row else self.listed(row, name, count) if "kinds" in row else [""] * count
+        kinds = self.counted(row, count) if "count" in row else self.stepped(row, count) if "step" in row else self.listed(row, name, count) if "kinds" in row else [""] * count
         if "second" in row:
             second = row["second"]
             by_count = "count" in second and self.given.get(second.get("list")) is None
@@ -153,19 +153,24 @@ class Config:
 
     def counted(self, row: dict[str, Any], count: int) -> list[str]:
         """The first kind of layer for so many, the second one behind them."""
-        first = self.given.get(row["count"]["key"], row["count"]["default"])
-        if not isinstance(first, int) or isinstance(first, bool) or first < 0:
-            raise NotKnown(f"{row['count']['key']}: {first}")
-        self.values[row["count"]["key"]] = first
+        first = self.counted_by(row["count"], 0)
         return [row["kinds"][i >= first] for i in range(count)]
 
     def stepped(self, row: dict[str, Any], count: int) -> list[str]:
-        """Every so manieth layer is of the second kind."""
-        step = self.given.get(row["step"]["key"], row["step"]["default"])
-        if not isinstance(step, int) or isinstance(step, bool) or step < 1:
-            raise NotKnown(f"{row['step']['key']}: {step}")
-        self.values[row["step"]["key"]] = step
-        return [row["kinds"][(i + 1) % step == 0] for i in range(count)]
+        """Every so manieth layer is of the second kind, the last of so many or the one that an offset says."""
+        step = self.counted_by(row["step"], 1)
+        offset = self.counted_by(row["step"]["offset"], 0) if "offset" in row["step"] else step - 1
+        if offset >= step:
+            raise NotKnown(f"{row['step']['offset']['key']}: {offset}")
+        return [row["kinds"][i % step == offset] for i in range(count)]
+
+    def counted_by(self, row: dict[str, Any], least: int) -> int:
+        """The number that a key says, or its default."""
+        number = self.given.get(row["key"], row["default"])
+        if not isinstance(number, int) or isinstance(number, bool) or number < least:
+            raise NotKnown(f"{row['key']}: {number}")
+        self.values[row["key"]] = number
+        return number
 
     def check_repeated(self, row: dict[str, Any], kinds: list[str]) -> None:
         """A key that says once more what the layers are."""
@@ -386,7 +391,7 @@ class Network:
         for part, code in zip(row[4:6], rounds):
             for one in part:
                 self.instruction(one, layer, below, set(), code)
-        return ["repeat", self.size(row[1]), row[2], row[3], *rounds]
+        return ["repeat", self.size(row[1]), row[2], row[3], *rounds, *row[6:]]
 
     def condition(self, row: Any, seen: set[str], code: list[Any] | None = None) -> None:
         a, sign, b = self.compared(row[1])

@@ -13,7 +13,7 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
 from .kinds import at_ends
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
@@ -46,9 +46,10 @@ class Keys:
         self.beside = BESIDE.get(self.model_type, {})
         self.defaults |= self.beside
         self.shared = SHARED.get(self.model_type, {})
+        self.step = STEPS.get(self.model_type, {})
         self.second = SECOND.get(self.model_type, {})
         self.count = "" if self.second else next((name for name in COUNTS if name in self.defaults), "")
-        self.list = "layer_types" if self.second or self.shared or self.model_type in BY_PLACES else "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
+        self.list = "layer_types" if self.second or self.shared or self.model_type in BY_PLACES else "" if self.count else LIST_OF.get(self.model_type) or next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
         self.is_mixture = bool(EXPERTS & set(self.defaults))
         self.is_simple = self.is_mixture or model_is_long(self.model_type) or bool(self.parts)
@@ -114,7 +115,7 @@ class Keys:
             null = name in OR_NULL or (name in ("sliding_window", "intermediate_size") and default is None)
             first = default is not None or name == "sliding_window"  # with a window there are variants that other choices decide about too
             return [SIZE] if not null else [SIZE, None] if first else [None, SIZE]
-        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS, *self.second.values(), self.shared.get("key")):
+        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS, *self.second.values(), self.shared.get("key"), self.step.get("key"), self.step.get("offset")):
             return None
         if isinstance(default, bool):
             return [default, not default]
@@ -170,12 +171,16 @@ class Keys:
         key = self.names.get("num_hidden_layers", "num_hidden_layers")
         row: dict[str, Any] = {"key": key, **({"default": self.defaults[key]} if key in self.defaults else {})}
         for name in LISTS:  # a list that is not asked for: as long as all of it is of one kind
-            if name not in (self.list, *self.second.values()) and isinstance(self.defaults.get(name), list):
-                kinds = self.made({**self.values(self.base(), 0), key: 512})[name]
+            if name not in (self.list, *self.second.values()) and not (self.count and name == "mlp_layer_types") and isinstance(self.defaults.get(name), list):
+                kinds = self.made({**{k: v for k, v in self.values(self.base(), 0).items() if k != self.list}, key: 512})[name]
                 if len(set(kinds)) > 1:
                     row["most"] = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
         if self.count:
+            row |= {"ends": ENDS[self.model_type]} if self.model_type in ENDS else {}
             return {**row, "kinds": list(COUNTS[self.count]), "count": {"key": self.count, "default": self.defaults[self.count]}}
+        if self.step:
+            offset = {"key": self.step["offset"], "default": self.defaults[self.step["offset"]]}
+            return {**row, "kinds": self.step["kinds"], "step": {"key": self.step["key"], "default": self.defaults[self.step["key"]], "offset": offset}}
         if self.list:
             row |= {"kinds": sorted({kind.split("+")[-1] for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
             row |= {"shared": self.shared} if self.shared else {}
@@ -202,8 +207,10 @@ class Keys:
         if "count" in self.second:
             return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
         values = {k: v for k, v in self.values(self.base(), 0).items() if k != self.second["list"]}
-        assert set(self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]) == {SPARSE}
-        return {**row, "pattern": [SPARSE]}
+        kinds = self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]
+        begin = kinds[:kinds.index(SPARSE)]
+        assert set(kinds[len(begin):]) == {SPARSE}
+        return {**row, **({"begin": begin} if begin else {}), "pattern": [SPARSE]}
 
     def kinds_by_default(self, key: str) -> list[str]:
         """Of 48 layers; none where a class has a default for one number of layers only."""
@@ -283,7 +290,10 @@ class Keys:
             if name == LAYERS:
                 values[self.names.get("num_hidden_layers", "num_hidden_layers")] = len(state)
                 if self.count:
-                    values[self.count] = state.count(COUNTS[self.count][0])
+                    values[self.count] = sum(kind.split("+")[-1] == COUNTS[self.count][0] for kind in state)
+                if self.step:
+                    places = [i for i, kind in enumerate(state) if kind == self.step["kinds"][1]]
+                    values |= {self.step["offset"]: places[0], self.step["key"]: places[1] - places[0] if len(places) > 1 else len(state)}
                 if self.second:
                     values |= self.in_two_ways(state)
                 elif self.model_type in BY_PLACES:

@@ -22,13 +22,17 @@ SIZES: dict[str, tuple[int, ...]] = {
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291), "local_attention": (1034, 1154, 1278),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "mamba_num_heads": (40, 16, 24), "mamba_head_dim": (22, 10, 26), "ssm_state_size": (36, 44, 28), "moe_latent_size": (68, 92, 124), "moe_shared_expert_intermediate_size": (184, 232, 88),
-    "mamba_d_ssm": (224, 440, 320), "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
+    "mamba_d_ssm": (224, 440, 320), "mamba_dt_rank": (21, 33, 45), "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
     "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
-    "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
+    "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94),
+    "index_topk": (1033, 1163, 1283), "index_n_heads": (11, 9, 17), "index_head_dim": (98, 66, 122)}
 #: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding).
 SIZES_OF = dict.fromkeys(("marian", "pegasus"), {"max_position_embeddings": (503, 701, 607)})
 #: The class asks for an even number of pairs of keys and values.
 SIZES_OF["diffllama"] = {"num_attention_heads": (24, 16, 20)}
+#: Types whose sliding layers have twice the pairs of keys and values, which are repeated even so.
+TWICE_THE_PAIRS = ("mimo_v2_flash",)
+SIZES_OF |= dict.fromkeys(TWICE_THE_PAIRS, {"num_attention_heads": (24, 16, 20)})
 SIZES_OF["nemotron_h"] = {"num_experts_per_tok": (2, 3, 7)}  # others give with the heads of its state space the number of chunks of a row
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "diffllama": {"num_key_value_heads": (8, 4, 2)}, "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
@@ -39,6 +43,7 @@ SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 11
                                                          "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
 QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
 DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid")  # layers of linear attention beside those of full attention
+MAMBAS = ("mamba", "falcon_mamba")  # whose states are collected round by round
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba", "falcon_h1")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
@@ -60,6 +65,12 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "falcon_h1": {**RARE, "mlp_bias": [False], "projectors_bias": [False], "attention_dropout": [0.0], "hidden_act": ["silu"], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "mamba_n_groups": [1, 2], "mamba_chunk_size": [256, 128],
                                                        "mamba_norm_before_gate": [False],
                                                        **dict.fromkeys(("lm_head_multiplier", "embedding_multiplier", "key_multiplier", "attention_out_multiplier", "attention_in_multiplier", "ssm_in_multiplier", "ssm_out_multiplier"), [REAL])},
+                                         "mimo_v2_flash": {**RARE, "head_dim": [192], "attention_value_scale": [REAL], "sliding_window": [SIZE], "routed_scaling_factor": [1.0, REAL], "n_group": [1], "topk_group": [1]},
+                                         **dict.fromkeys(MAMBAS, {"use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"], "residual_in_fp32": [True], "rescale_prenorm_residual": [False], "time_step_scale": [REAL],
+                                                                  "use_mambapy": [False], "use_associative_scan": [True]}),
+                                         # As its small models are published: no experts.
+                                         "jamba": {"num_experts": [1], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["silu"], "attention_dropout": [0.0], "use_mambapy": [False], "use_associative_scan": [True]},
+                                         "axk2": {"n_group": [None], "topk_group": [None]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
@@ -75,12 +86,15 @@ LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid", "nemotron
 #: Layers as published models have them: those of a state space first, attention between them or behind them, or attention alone.
 STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("linear_attention", "linear_attention"), ("linear_attention", "full_attention"))] + [["full_attention"] * 4]
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
+                                            "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "jamba": STATE_SPACES[:2],
+                                            "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
                                             "nemotron_h": [["linear_attention", "full_attention", "linear_attention", kind, kind] for kind in ("moe", "mlp")]}
 #: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS), the last one's attention a bias
-#: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block) or has no norm (modeling_modernbert_decoder.py).
+#: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block), has no norm (modeling_modernbert_decoder.py) or no choice of a layer before it (modeling_glm_moe_dsa.py GlmMoeDsaModel).
 ENDS: dict[str, dict[str, str]] = {"openai-gpt": {"first": "first"}, "gpt_neox_japanese": {"last": "last"},
-                                   "mamba2": {"first": "first"}, "modernbert-decoder": {"first": "first"}}
+                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa"), {"first": "first"})}
 #: A text with a letter for each layer, where there is no list (5.17.0 configuration_nemotron_h.py NemotronHConfig._pattern_to_list).
 LETTERS = {"nemotron_h": {"key": "hybrid_override_pattern", "kinds": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}}}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
@@ -98,7 +112,9 @@ READ_BY_OTHERS: dict[str, set[str]] = {"modernbert-decoder": {"local_attention"}
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
-ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0}
+ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0, "index_topk_freq": 1, "index_topk_pattern": None}
+#: The same of one type, and another name of a key that its class takes.
+ARGUMENTS_OF: dict[str, dict[str, Any]] = {**dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {"num_experts": None}), "axk2": {"first_k_dense_replace": 1, "moe_layer_freq": 1}, "falcon_mamba": {"use_falcon_mambapy": False}}
 #: Decoders of networks that have an encoder too, and whose other names of keys are the encoder's.
 DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet")
 OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
@@ -127,7 +143,7 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(MAMBAS, {"state_size": 3}), "jamba": {"mamba_d_state": 3, "num_key_value_heads": 2}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
@@ -146,15 +162,19 @@ STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
 TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE), "falcon_h1": {"mamba_d_head": ("mamba_d_ssm", "mamba_n_heads")},
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
-LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type")
+LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type", "indexer_types")
+#: Types that have a list with a single kind before the one that tells their layers apart.
+LIST_OF = {"axk2": "mlp_layer_types"}
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
 #: Types whose layers differ in two ways at once: beside their list of attention, feed-forward layers are dense or sparse by a list of their own, or dense
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = {"list": "mlp_layer_types"}
+#: Layers of which every so manieth, from one on, has the second kind: the keys that say it (5.17.0 configuration_jamba.py JambaConfig.layers_block_type).
+STEPS: dict[str, dict[str, Any]] = {"jamba": {"key": "attn_layer_period", "offset": "attn_layer_offset", "kinds": ["linear_attention", "full_attention"]}}
 #: Where every so manieth layer is sparse.
 SECOND["llama4_text"] = {"step": "interleave_moe_layer_step"}
 #: Keys that say once more what the layers are, each a value for each layer, or the places of one kind; an empty list may be as good as none.
@@ -185,7 +205,7 @@ WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq
 FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
-                 **dict.fromkeys(("mellum", "modernbert-decoder"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
+                 **dict.fromkeys(("mellum", "modernbert-decoder", "mimo_v2_flash"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
 
@@ -210,7 +230,10 @@ PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": 
 SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
-ABSENT = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT}
+ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT}
+ABSENT |= {**dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"}), "jamba": {"mamba_dt_rank": "=(hidden_size+15)//16"}}  # rounded up (5.17.0 configuration_mamba.py __post_init__)
+#: Keys that decide about nothing where another one is given: the size of all heads, which is computed of them.
+UNLESS = dict.fromkeys(MAMBAS, {"expand": "intermediate_size"})
 #: Keys of parts of which several values are the same: published models say the whole's type of the part (5.17.0 configuration_qwen3_5.py Qwen3_5Config.__post_init__).
 SAME_IN_PARTS = {name: {"vision_model_type": [f"{name}_vision", name]} for name in ("qwen3_5", "qwen3_5_moe")}
 #: Keys beside the parts that reach the network of text.

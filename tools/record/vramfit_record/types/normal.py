@@ -32,7 +32,7 @@ def digest(x: Any) -> str:
 
 def instruction(row: Any) -> Any:
     if row[0] == "repeat":
-        return [row[0], values(row[1]), *row[2:4], *(list(map(instruction, part)) for part in row[4:])]
+        return [row[0], values(row[1]), *row[2:4], *(list(map(instruction, part)) for part in row[4:6]), *row[6:]]
     if row[0] == "if":
         left, sign, right = row[1].split(" ")
         return ["if", value(left), sign, value(right), row[2]]

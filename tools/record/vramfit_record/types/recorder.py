@@ -12,8 +12,8 @@ import transformers
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
-from .known import (ABSENT, ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FACTORS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EQUAL_HEADS, FACTORS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
@@ -198,13 +198,14 @@ class TypeRecorder:
         rows += [{"key": name, "states": states, "default": states[0]} for name, states in SAME_IN_PARTS.get(keys.model_type, {}).items()]
         rows.sort(key=lambda row: "when" in row)  # those that another key switches off come behind it
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
-        rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name) and name not in keys.defaults]
+        rows += [{"key": name, "fixed": value} for name, value in {**ARGUMENTS, **ARGUMENTS_OF.get(keys.model_type, {})}.items() if keys.takes(name) and name not in keys.defaults]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
+        rows += [{"key": name, "fixed": keys.defaults[name], "unless": other} for name, other in UNLESS.get(keys.model_type, {}).items()]
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
         rows += [{"key": name, "factors": count} for name, count in FACTORS.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name and alias not in OF_DECODERS.get(keys.model_type, ())]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.step.get("key"), keys.step.get("offset"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):
             own = name[len(part_of(keys.parts, name)[1]):] if keys.parts else name  # as the part calls it
             if own.startswith("_") or callable(getattr(keys.text, own, None)) or (own != name and own in NO_PART_OF_PARTS):
