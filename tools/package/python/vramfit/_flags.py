@@ -258,6 +258,8 @@ class PredictFlags(TypedDict, total=False):
     """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
     fsdp_auto_wrap_policy: Literal["transformer_based_wrap", "size_based_wrap", "no_wrap"]
     """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_transformer_layer_cls_to_wrap: str
+    """Class of the decoder layers, with --fsdp: for models with towers for images, whose other layers stay out of units then [all that the model names]"""
     fsdp_min_num_params: int
     """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
     fsdp_cpu_ram_efficient_loading: bool
@@ -503,6 +505,8 @@ class SweepFlags(TypedDict, total=False):
     """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
     fsdp_auto_wrap_policy: str | Sequence[str]
     """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_transformer_layer_cls_to_wrap: str | Sequence[str]
+    """Class of the decoder layers, with --fsdp: for models with towers for images, whose other layers stay out of units then [all that the model names]"""
     fsdp_min_num_params: str | int | Sequence[int]
     """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
     fsdp_cpu_ram_efficient_loading: str | bool | Sequence[bool]
@@ -774,6 +778,8 @@ class PlanFlags(TypedDict, total=False):
     """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
     fsdp_auto_wrap_policy: Literal["transformer_based_wrap", "size_based_wrap", "no_wrap"]
     """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_transformer_layer_cls_to_wrap: str
+    """Class of the decoder layers, with --fsdp: for models with towers for images, whose other layers stay out of units then [all that the model names]"""
     fsdp_min_num_params: int
     """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
     fsdp_cpu_ram_efficient_loading: bool
@@ -1074,6 +1080,8 @@ class TimelineFlags(TypedDict, total=False):
     """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
     fsdp_auto_wrap_policy: Literal["transformer_based_wrap", "size_based_wrap", "no_wrap"]
     """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_transformer_layer_cls_to_wrap: str
+    """Class of the decoder layers, with --fsdp: for models with towers for images, whose other layers stay out of units then [all that the model names]"""
     fsdp_min_num_params: int
     """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
     fsdp_cpu_ram_efficient_loading: bool
