@@ -126,6 +126,11 @@ void check_processes(const network::Document& recording, const TrainPlan& plan, 
         return refuse("distributed.prepared_by", "axolotl's preparation", "accelerate's");
     if ((first || second) && !network::bias_of_head(recording).empty())
         return refuse("distributed", fmt::format("{} of a head that shares its bias", title), "DDP or ZeRO");
+    // trl's fused head sums up the head's gradient itself, which other modules stand before.
+    const bool sums_gradient = plan.loop.kind == LoopKind::sft && !plan.peft;
+    if ((first || second) && sums_gradient && !network::has_norm_before_head(recording))
+        return refuse("distributed", fmt::format("{} with SFTTrainer of a trained head that follows no norm", title),
+                      "DDP or ZeRO, transformers' Trainer, or adapters");
     if (first) check_units(recording, *first, plan.peft.has_value(), problems, refuse);
     if (second) check_units(recording, *second, plan.peft.has_value(), problems, refuse);
 }

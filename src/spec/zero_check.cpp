@@ -155,9 +155,6 @@ void check_zero_of_2026(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
     };
     if (plan.distributed->world_size == 1)
         refuse("distributed.world_size", "one process is not supported with DeepSpeed 0.19", "two or more");
-    if (zero.stage == 3 && plan.distributed->load_first && !plan.load.quantization)
-        refuse("distributed.load_first", "a network that is loaded before ZeRO-3 cuts it is not supported",
-               "make TrainingArguments before from_pretrained");
     check_zero_without_cast(zero, plan, problems);
 }
 

@@ -117,4 +117,18 @@ std::string final_norm(const Document& document) {
     return found;
 }
 
+bool has_norm_before_head(const Document& document) {
+    const std::vector<std::string> layers = decoder_layers(document);
+    if (layers.empty()) return false;
+    const std::string list = layers.front().substr(0, layers.front().rfind('.'));
+    const std::string around = list.substr(0, std::min(list.rfind('.'), list.size()));
+    bool found = false;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        const std::size_t dot = path.rfind('.');
+        const bool is_beside = dot != path.npos && path.substr(0, dot) == around;
+        found |= is_beside && kind.class_name.find("Norm") != std::string::npos;
+    });
+    return found;
+}
+
 }  // namespace vramfit::network

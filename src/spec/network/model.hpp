@@ -93,6 +93,8 @@ std::string bias_of_head(const Document& document);
 
 /// The path of the last child of that whose class is a norm by its name, or empty.
 std::string final_norm(const Document& document);
+/// Whether a norm stands beside the decoder layers; BERT's kin have other modules before the head.
+bool has_norm_before_head(const Document& document);
 
 /// What the configuration says of frequencies.
 struct RopeParameters {
