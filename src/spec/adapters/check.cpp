@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "spec/adapters/read.hpp"
+#include "spec/last_part.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -88,6 +89,13 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
         return problems.invalid("peft.target_modules", "matches no module (peft: NoMatchingPeftModuleError)",
                                 fmt::format("the network has {}", fmt::join(targetable_names(model), ", ")));
     for (const LoraTarget& target : targets) {
+        // tuners/oft/layer.py OFTRotationModule.forward unfolds what has four dimensions, as a convolution's input has.
+        if (plan.kind == AdapterKind::oft && last_part(target.module.name) == "kv_b_proj")
+            return problems.invalid("peft.target_modules",
+                                    fmt::format("peft stops: OFT of '{}', whose input has four dimensions, takes it "
+                                                "for a convolution",
+                                                target.module.name),
+                                    "modules without kv_b_proj");
         check_module(facts, target.module, problems);
         check_sizes_of(plan, target, problems);
         if (plan.kind == AdapterKind::ia3) is_feedforward(model, plan, target.module.name);
