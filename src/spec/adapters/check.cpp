@@ -5,6 +5,7 @@
 
 #include "spec/adapters/read.hpp"
 #include "spec/last_part.hpp"
+#include "spec/network/document.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -13,7 +14,8 @@ namespace vramfit {
 namespace {
 
 /// A module that adapters of the kind cannot be put on.
-void check_module(const AdapterKindFacts& facts, const NamedModule& module, Problems& problems) {
+void check_module(const ModelSpec& model, const AdapterKindFacts& facts, const NamedModule& module,
+                  Problems& problems) {
     const auto where = "peft.target_modules";
     if (facts.kind == AdapterKind::ln_tuning) {
         if (module.kind != ModuleKind::norm)
@@ -27,7 +29,7 @@ void check_module(const AdapterKindFacts& facts, const NamedModule& module, Prob
     else if (module.kind != ModuleKind::linear && module.kind != ModuleKind::conv1d)
         problems.unsupported(where, fmt::format("{} on '{}' is not supported", facts.title, module.name),
                              "name linear layers");
-    else if (module.layer < 0)
+    else if (module.layer < 0 && (!model.recording || module.name == model.recording->output_embeddings))
         problems.unsupported(where, fmt::format("{} on '{}' is not supported", facts.title, module.name),
                              "modules of the decoder layers");
 }
@@ -96,7 +98,7 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
                                                 "for a convolution",
                                                 target.module.name),
                                     "modules without kv_b_proj");
-        check_module(facts, target.module, problems);
+        check_module(model, facts, target.module, problems);
         check_sizes_of(plan, target, problems);
         if (plan.kind == AdapterKind::ia3) is_feedforward(model, plan, target.module.name);
         if (!problems.none()) return;
