@@ -212,19 +212,18 @@ void choose_fsdp_wrapping(Job& job, std::string_view value, const std::string& w
 
 void choose_layer_classes(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
-    std::vector<std::string> classes = words_from(value, where);
+    const std::vector<std::string> classes = words_from(value, where);
+    const auto choose = [&](auto* fsdp) {
+        if (fsdp) fsdp->layer_classes = classes;
+        return fsdp != nullptr;
+    };
+    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
     const std::string own = decoder_layer_class(job.model);
     for (const std::string& name : classes)
         if (!own.empty() && name != own)
             throw Error(ErrorKind::unsupported, where, fmt::format("units of {} are not supported", name),
                         fmt::format("{}, the model's decoder layer, or leave it out", own));
-    const auto choose = [&](auto* fsdp) {
-        if (!fsdp) return false;
-        fsdp->layer_classes = std::move(classes);
-        return true;
-    };
-    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
-        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
 }
 
 void choose_least_size(Job& job, std::string_view value, const std::string& where) {
