@@ -71,6 +71,16 @@ void set_block_size(Job& job, std::string_view value, const std::string& where) 
     plan.options.block_size = integer_from(value, where);
 }
 
+/// IA3's modules whose input is scaled, not their output; none: of no module.
+void set_feedforward_modules(Job& job, std::string_view value, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (plan.kind != AdapterKind::ia3)
+        throw Error(ErrorKind::invalid, where,
+                    fmt::format("{} has no feed-forward modules of its own", facts_of(plan.kind).title),
+                    "--adapter ia3 in front of it");
+    plan.options.feedforward_modules = value == "none" ? std::vector<std::string>() : words_from(value, where);
+}
+
 /// Of kinds with virtual tokens.
 LoraPlan& prompt(Job& job, const std::string& where) {
     LoraPlan& plan = adapters(job, where);
@@ -173,6 +183,9 @@ constexpr PlanFlag kMethodFlags[] = {
     {"rank", "r lora_r lora_rank", "N", nullptr, kMethod,
      "Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]", set_rank},
     {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
+    {"feedforward_modules", "", "NAME,...", nullptr, kMethod,
+     "IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]",
+     set_feedforward_modules},
     {"num_virtual_tokens", "", "N", nullptr, kMethod,
      "Tokens that prompt tuning, P-tuning or prefix tuning learns [none]", set_virtual_tokens},
     {"encoder_hidden_size", "", "N", nullptr, kMethod, "Width of the encoder of P-tuning's virtual tokens [none]",

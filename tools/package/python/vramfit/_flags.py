@@ -50,6 +50,8 @@ class PredictFlags(TypedDict, total=False):
     """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
+    feedforward_modules: str | Sequence[str]
+    """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: int
     """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: int
@@ -297,6 +299,8 @@ class SweepFlags(TypedDict, total=False):
     """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
     oft_block_size: str | int | Sequence[int]
     """Size of OFT's blocks [32]"""
+    feedforward_modules: str | Sequence[str]
+    """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: str | int | Sequence[int]
     """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: str | int | Sequence[int]
@@ -570,6 +574,8 @@ class PlanFlags(TypedDict, total=False):
     """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
+    feedforward_modules: str | Sequence[str]
+    """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: int
     """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: int
@@ -872,6 +878,8 @@ class TimelineFlags(TypedDict, total=False):
     """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
+    feedforward_modules: str | Sequence[str]
+    """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: int
     """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: int
