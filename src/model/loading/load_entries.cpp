@@ -22,13 +22,13 @@ namespace vramfit::model {
 
 using namespace engine;
 
-namespace {
-
 engine::Dims dims_of(const std::vector<std::int64_t>& sizes) {
     engine::Dims dims;
     for (const std::int64_t size : sizes) dims.push(size);
     return dims;
 }
+
+namespace {
 
 /// transformers 5.17 quantizers/base.py get_keys_to_not_convert: what is tied, the last module and the head. While that
 /// is asked no weights are tied (modeling_utils.py from_pretrained, init.no_tie_weights), so a tied head may be the

@@ -10,6 +10,8 @@
 
 namespace vramfit::model {
 
+engine::Dims dims_of(const std::vector<std::int64_t>& sizes);
+
 /// One parameter and where it goes.
 struct Entry {
     std::string name;  ///< in the checkpoint; of a recorded network, its own until name_as_published

@@ -155,6 +155,9 @@ namespace {
 
 /// _compute_proportional_rope_parameters: float32, as it says, and 0 for those that do not turn.
 Tensor proportional_frequencies(const Run& run, Size count, double share) {
+    if (!(share > 0 && share <= 1))
+        throw Error(ErrorKind::invalid, "model.rope_parameters",
+                    fmt::format("a partial_rotary_factor of {} is no share of a head", share), "above 0, at most 1");
     Session& session = run.session;
     const Size turned(static_cast<std::int64_t>(share * static_cast<double>(count.value())));
     Tensor exponents;
@@ -213,14 +216,8 @@ bool is_triangle(const network::ModuleKind& kind) {
     return kind.buffers.size() == 1 && kind.buffers[0].name == "bias" && kind.class_name == "GPTBigCodeModel";
 }
 
-Dims dims_of(const network::Parameter& buffer) {
-    Dims dims;
-    for (const std::int64_t size : network::sizes_of(buffer)) dims.push(size);
-    return dims;
-}
-
 Tensor made_ids(Session& session, const network::Parameter& buffer) {
-    const Dims sizes = dims_of(buffer);
+    const Dims sizes = dims_of(network::sizes_of(buffer));
     if (buffer.name != "position_ids") return zeros(session, sizes, DType::int64);
     return alias(arange(session, numel_of(sizes)), sizes, contiguous_strides(sizes));
 }
@@ -228,12 +225,13 @@ Tensor made_ids(Session& session, const network::Parameter& buffer) {
 Tensor made_filled(const Run& run, const network::Parameter& buffer) {
     const bool as_weights = buffer.dtype.of == network::DTypeName::Of::weights;
     const DType own = as_weights ? run.plan.load.dtype : DType::float32;
-    return to(zeros(run.session, dims_of(buffer), own), zero_dtype(run));
+    return to(zeros(run.session, dims_of(network::sizes_of(buffer)), own), zero_dtype(run));
 }
 
 Tensor made_triangle(Session& session, const network::Parameter& buffer) {
-    const Tensor ones = empty(session, dims_of(buffer), DType::boolean, Op::empty);
-    return empty(session, dims_of(buffer), DType::boolean, Op::empty);
+    const Dims sizes = dims_of(network::sizes_of(buffer));
+    const Tensor ones = empty(session, sizes, DType::boolean, Op::empty);
+    return empty(session, sizes, DType::boolean, Op::empty);
 }
 
 }  // namespace

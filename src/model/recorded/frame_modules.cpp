@@ -93,7 +93,8 @@ void RecordedFrame::enter_unit(const RecordedModule& unit, std::vector<Tensor>& 
 }
 
 void RecordedFrame::leave_unit(const RecordedModule& unit, const std::vector<Tensor>& results) const {
-    if (results.empty()) refuse_hooks(unit, "gives back several tensors");
+    if (results.empty()) refuse_hooks(unit, "gives back nothing");
+    // Of several, the first is what the next layer is given: the others' hooks find the unit gathered.
     unit_hooks()->after_layer(static_cast<std::size_t>(unit.unit), results[0]);
 }
 
