@@ -5,10 +5,9 @@
 namespace vramfit {
 
 std::optional<bool> use_reentrant_of(const TrainPlan& plan, const Stack& stack) {
-    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
     const bool by_trl = plan.loop.kind == LoopKind::sft || is_preference(plan.loop.kind);
-    const bool forced = by_trl && stack.sft_scores_in_chunks() && plan.peft && zero && zero->stage == 3 &&
-                        plan.training.gradient_checkpointing;
+    const bool forced =
+        by_trl && stack.sft_scores_in_chunks() && plan.peft && is_zero3(plan) && plan.training.gradient_checkpointing;
     return forced ? true : plan.training.use_reentrant;
 }
 

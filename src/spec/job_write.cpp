@@ -289,9 +289,8 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     JsonValue trl = JsonValue::object();
     trl.put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16));
     if (!plan.trl_makes_adapters) trl.put("peft_config", JsonValue::of(false));
-    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
-    const bool is_cut = zero && zero->stage == 3;  // nothing else differs by it
-    if (plan.sft_makes_adapters && is_cut) trl.put("peft_config", JsonValue::of(true));
+    if (plan.sft_makes_adapters && is_zero3(plan))  // nothing else differs by it
+        trl.put("peft_config", JsonValue::of(true));
     if (plan.preference.maker != TrainerMaker::trl)
         trl.put("trainer", JsonValue::of(name_in<TrainerMaker>(kTrainerMakerNames, plan.preference.maker)));
     out.put("trl", std::move(trl));

@@ -224,14 +224,13 @@ bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
 /// What goes together of them.
 void check_preferences_of_processes(const TrainPlan& plan, Problems& problems) {
     const Fsdp2Plan* const fsdp = plan.distributed->as<Fsdp2Plan>();
-    const ZeroPlan* const zero = plan.distributed->as<ZeroPlan>();
-    if (plan.peft && (fsdp || (zero && zero->stage == 3)) &&
+    if (plan.peft && (fsdp || is_zero3(plan)) &&
         (!plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
         problems.unsupported("peft.modules_to_save",
                              "modules that are saved as a whole, or adapters on bare parameters, which are cut and the "
                              "reference is without, are not supported",
                              "leave them out");
-    if (plan.peft && plan.peft->use_dora && zero && zero->stage == 3)
+    if (plan.peft && plan.peft->use_dora && is_zero3(plan))
         problems.unsupported("peft.use_dora", "DoRA in preference training under ZeRO-3 is not supported",
                              "false, or ZeRO-2");
     if (!fsdp) return;

@@ -339,6 +339,12 @@ std::vector<std::int64_t> row_lengths(const TrainPlan& plan);
 /// Of Unsloth's own step; of others none.
 TrainedEnds trained_ends(const ModelSpec& spec, const TrainPlan& plan);
 
+/// ZeRO-3: each process holds a piece of each parameter.
+inline bool is_zero3(const TrainPlan& plan) {
+    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    return zero && zero->stage == 3;
+}
+
 /// LLaMA-Factory's own trainers of preferences, which are given a model with adapters.
 inline bool by_llama_factory(const TrainPlan& plan) {
     return is_preference(plan.loop.kind) && plan.preference.maker == TrainerMaker::llama_factory;

@@ -38,8 +38,7 @@ void settle_swift_groups(GrpoPlan& groups, const IsGiven& given) {
 
 void settle_own_trainers(Job& job, const IsGiven& given) {
     TrainPlan& plan = job.plan;
-    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
-    plan.sft_makes_adapters = plan.loop.kind == LoopKind::sft && plan.peft && zero && zero->stage == 3;
+    plan.sft_makes_adapters = plan.loop.kind == LoopKind::sft && plan.peft && is_zero3(plan);
     plan.preference.maker = is_preference(plan.loop.kind) ? maker_of(job) : TrainerMaker::trl;
     if (!by_own_trainer(plan)) return;
     plan.trl_makes_adapters = false;

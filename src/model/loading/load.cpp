@@ -66,8 +66,7 @@ bool embedding_scales_itself(const Run& run) {
 
 // modeling_utils.py get_init_context: no zero.Init for what is quantized.
 bool is_partitioned(const TrainPlan& plan) {
-    const ZeroPlan* zero = zero_of(plan);
-    return zero && zero->stage == 3 && !plan.distributed->load_first && !plan.load.quantization;
+    return is_zero3(plan) && !plan.distributed->load_first && !plan.load.quantization;
 }
 
 bool asks_for_bf16(const Run& run) {
