@@ -49,8 +49,8 @@ void read_swift_groups(ObjectReader& training, TrainingPlan& arguments, Preferen
         training.problems().unsupported(training.path("advantage_estimator"), "another estimator is not supported",
                                         "grpo");
     read_grpo(training, LoopKind::grpo, arguments, plan);
-    if (groups.top_k == 0) groups.top_k = kTopKOfTransformers;
-    groups.has_min_p = groups.masks_truncated = false;
+    settle_swift_sampling(groups);
+    groups.masks_truncated = false;
 }
 
 void read_ms_swift(ObjectReader& training, LoopKind kind, PreferencePlan& plan) {

@@ -16,8 +16,6 @@
 
 namespace vramfit::trainers {
 
-namespace {}  // namespace
-
 // GRPOConfig.__post_init__, RLOOConfig.__post_init__.
 void read_generation(Reader& reader, TrainPlan& plan) {
     GrpoPlan& grpo = plan.preference.grpo;

@@ -49,8 +49,7 @@ void read_swift_groups(Reader& reader, Draft& draft) {
     judge_estimator(reader);
     if (const auto beta = reader.real("beta")) groups.has_reference = *beta != 0;
     read_sampling(reader, groups);
-    if (groups.top_k <= 0) groups.top_k = kTopKOfTransformers;  // prepare_generation_config, which has no min_p
-    groups.has_min_p = false;
+    settle_swift_sampling(groups);
     groups.reward_functions = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(reader.texts("reward_funcs").value_or(std::vector<std::string>()).size()));
     groups.max_completion_length.reset();  // as long as the rows are

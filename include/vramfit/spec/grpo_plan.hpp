@@ -82,4 +82,10 @@ constexpr GrpoPlan plan_of_swift_groups() {
     return out;
 }
 
+/// ms-swift 4.6 prepare_generation_config hands on a top_k that is said, and no min_p.
+constexpr void settle_swift_sampling(GrpoPlan& groups) {
+    if (groups.top_k <= 0) groups.top_k = kTopKOfTransformers;
+    groups.has_min_p = false;
+}
+
 }  // namespace vramfit

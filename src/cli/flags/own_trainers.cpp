@@ -30,8 +30,7 @@ void settle_swift_groups(GrpoPlan& groups, const IsGiven& given) {
     const GrpoPlan otherwise = plan_of_swift_groups();
     if (!given("loss_type")) groups.loss = otherwise.loss;
     if (!given("temperature")) groups.has_temperature = otherwise.has_temperature;
-    if (groups.top_k == 0) groups.top_k = otherwise.top_k;
-    groups.has_min_p = false;  // prepare_generation_config does not hand it on
+    settle_swift_sampling(groups);
 }
 
 }  // namespace

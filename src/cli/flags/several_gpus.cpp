@@ -183,15 +183,22 @@ void choose_replicas(Job& job, std::string_view value, const std::string& where)
     processes.as<Fsdp2Plan>()->replicas = count;
 }
 
+/// Calls `set` with FSDP's plan of either version.
+template <class Set>
+void set_fsdp(DistributedPlan& processes, const std::string& where, const Set& set,
+              const char* hint = "give --fsdp 2 as well") {
+    if (Fsdp1Plan* fsdp1 = processes.as<Fsdp1Plan>())
+        set(*fsdp1);
+    else if (Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>())
+        set(*fsdp2);
+    else
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", hint);
+}
+
 void choose_fsdp_offload(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     const bool on = boolean_from(value, where);
-    if (Fsdp1Plan* fsdp = processes.as<Fsdp1Plan>())
-        fsdp->cpu_offload = on;
-    else if (Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>())
-        fsdp2->cpu_offload = on;
-    else
-        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
+    set_fsdp(processes, where, [&](auto& fsdp) { fsdp.cpu_offload = on; });
 }
 
 /// accelerate 1.15.0, commands/launch.py --fsdp_min_num_params.
@@ -200,25 +207,16 @@ constexpr std::int64_t kLeastSize = 100'000'000;
 void choose_fsdp_wrapping(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     const WrapPolicy policy = value_from(value, where, kWrapPolicyNames);
-    const auto choose = [&](auto* fsdp) {
-        if (!fsdp) return false;
-        fsdp->wrap_policy = policy;
-        if (policy == WrapPolicy::size_based && fsdp->min_num_params == 0) fsdp->min_num_params = kLeastSize;
-        return true;
-    };
-    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
-        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
+    set_fsdp(processes, where, [&](auto& fsdp) {
+        fsdp.wrap_policy = policy;
+        if (policy == WrapPolicy::size_based && fsdp.min_num_params == 0) fsdp.min_num_params = kLeastSize;
+    });
 }
 
 void choose_layer_classes(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     const std::vector<std::string> classes = words_from(value, where);
-    const auto choose = [&](auto* fsdp) {
-        if (fsdp) fsdp->layer_classes = classes;
-        return fsdp != nullptr;
-    };
-    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
-        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
+    set_fsdp(processes, where, [&](auto& fsdp) { fsdp.layer_classes = classes; });
     const std::string own = decoder_layer_class(job.model);
     for (const std::string& name : classes)
         if (!own.empty() && name != own)
@@ -229,16 +227,13 @@ void choose_layer_classes(Job& job, std::string_view value, const std::string& w
 void choose_least_size(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     const std::int64_t least = integer_from(value, where);
-    const auto choose = [&](auto* fsdp) {
-        if (!fsdp) return false;
-        if (fsdp->wrap_policy != WrapPolicy::size_based)
+    const auto set = [&](auto& fsdp) {
+        if (fsdp.wrap_policy != WrapPolicy::size_based)
             throw Error(ErrorKind::invalid, where, "units are not chosen by their size",
                         "give --fsdp-auto-wrap-policy size_based_wrap as well");
-        fsdp->min_num_params = least;
-        return true;
+        fsdp.min_num_params = least;
     };
-    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
-        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 1 as well");
+    set_fsdp(processes, where, set, "give --fsdp 1 as well");
 }
 
 /// A yes or no of the method that `Of` gives.
@@ -338,8 +333,7 @@ constexpr PlanFlag kSeveralFlags[] = {
      choose_fsdp_wrapping, 3, words_of<kWrapPolicyNames>},
     {"fsdp-transformer-layer-cls-to-wrap", "transformer_layer_cls_to_wrap", "CLASS", nullptr, kSeveral,
      "Class of the decoder layers, with --fsdp: for models with towers for images, whose other layers stay out of "
-     "units "
-     "then [all that the model names]",
+     "units then [all that the model names]",
      choose_layer_classes, 3},
     {"fsdp-min-num-params", "min_num_params", "N", nullptr, kSeveral,
      "Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]",

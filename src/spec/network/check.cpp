@@ -133,18 +133,18 @@ class Lifetimes {
         if (shape_.steps > kMostSteps) refuse(fmt::format("more than {} instructions in one pass", kMostSteps));
         see_round(loop.begin);
         const std::vector<State> left = states_;
+        const std::set<Number> kept(loop.kept.begin(), loop.kept.end());
         for (int round = 0; round < 2; ++round) {
             see_round(loop.next);
             for (Number i = 0; i < loop.made; ++i) {
                 State &before = states_[loop.first + i], &now = states_[loop.first + loop.made + i];
-                const bool kept = std::find(loop.kept.begin(), loop.kept.end(), loop.first + i) != loop.kept.end();
-                if (before == State::alive && !kept)
+                if (before == State::alive && !kept.contains(loop.first + i))
                     refuse(fmt::format("value {} does not end in the next round", loop.first + i));
                 before = std::exchange(now, State::absent);
             }
             if (states_ != left) refuse("the rounds of a loop leave different values");
         }
-        kept_.insert(loop.kept.begin(), loop.kept.end());
+        kept_.insert(kept.begin(), kept.end());
     }
     void see_round(const std::vector<Step>& steps) {
         for (const Step& step : steps) std::visit([this](const auto& instruction) { see(instruction); }, step);

@@ -15,18 +15,17 @@ namespace vramfit::model {
 
 using namespace engine;
 
-namespace {
-
 Tensor in_groups(const Run& run, const Tensor& t) {
     const Size group = run.plan.preference.grpo.num_generations;
     return view(t, {t.size(0) / group, group});
 }
 
-/// repeat_interleave(num_generations, dim=0).
 Tensor repeated_in_group(const Run& run, const Tensor& t) {
     const Size group = run.plan.preference.grpo.num_generations;
     return view(clone_contiguous(expand(unsqueeze(t, 1), {t.size(0), group})), {t.size(0) * group});
 }
+
+namespace {
 
 Tensor nan_to_zero(const Tensor& t) { return pointwise_result(t, DType::float32, Op::nan_to_num); }
 

@@ -5,6 +5,11 @@
 
 namespace vramfit::model {
 
+/// t.view(-1, num_generations): [G] to [P, K].
+Tensor in_groups(const Run& run, const Tensor& t);
+/// t.repeat_interleave(num_generations, dim=0): [P] to [G].
+Tensor repeated_in_group(const Run& run, const Tensor& t);
+
 /// GRPO: from the rewards to the end of _generate_and_score_completions.
 Rewards group_advantages(const Run& run, Tensor rewards_per_func);
 

@@ -23,6 +23,7 @@
 #include "model/preferences/grpo/sampling.hpp"
 #include "model/preferences/grpo/token_paths.hpp"
 #include "model/preferences/rows.hpp"
+#include "spec/listed.hpp"
 
 namespace vramfit::model {
 
@@ -40,7 +41,7 @@ Size end_tokens(const Run& run) {
 // configuration_*.py of transformers 5.17.
 bool has_begin(const Run& run) {
     constexpr std::string_view kWithout[] = {"glm4", "olmo2", "qwen2", "qwen3"};
-    return std::find(std::begin(kWithout), std::end(kWithout), run.spec.model_type) == std::end(kWithout);
+    return !is_listed(kWithout, run.spec.model_type);
 }
 
 Tensor any_of(const Tensor& t, std::uint32_t dims) { return reduce(t, dims, false, DType::boolean, Op::any); }

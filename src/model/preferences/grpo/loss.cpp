@@ -16,13 +16,52 @@ namespace vramfit::model {
 
 using namespace engine;
 
-namespace {
-
-/// t.clamp(min=1.0): the number promotes a count.
 Tensor at_least_one(const Tensor& t) {
     const Tensor number = to(t, DType::float32);
     return clamp(number);
 }
+
+Tensor sum_of_masked(const Tensor& per_token_loss, const Tensor& mask) {
+    const Tensor masked = mul(per_token_loss, mask);
+    return sum_all(masked);
+}
+
+namespace {
+
+/// mask.sum(...).clamp(min=1.0).
+Tensor tokens_of(const Tensor& mask, bool of_each_row) {
+    const Tensor tokens = of_each_row ? sum_dim(mask, -1, false, DType::int64) : sum_all(mask);
+    return at_least_one(tokens);
+}
+
+/// (t * mask).sum(-1) on the tape.
+Tensor masked_sums(const Tensor& t, const Tensor& mask) {
+    const Tensor masked = mul(t, mask);
+    return sum_over(masked, -1, false);
+}
+
+}  // namespace
+
+Tensor masked_means(const Tensor& t, const Tensor& mask) {
+    const Tensor sums = masked_sums(t, mask);
+    return div(sums, tokens_of(mask, true));
+}
+
+Tensor clipped_by(Op op, const Tensor& ratio, const Tensor& advantages) {
+    const Tensor of_ratio = compare(op, ratio);
+    const Tensor of_advantage = compare(op, advantages);
+    return compare(Op::bitwise_and, of_ratio, of_advantage);
+}
+
+Tensor weighted_log_probs(const Tensor& weights, const Tensor& advantages, const Tensor& log_probs) {
+    const Tensor weighted = [&] {
+        const Tensor negative = neg(weights);
+        return mul(negative, advantages);
+    }();
+    return mul(weighted, log_probs);
+}
+
+namespace {
 
 /// (x * mask).sum(-1) / mask.sum(-1).
 Tensor sequence_mean(const Tensor& t, const Tensor& mask) {
@@ -38,13 +77,6 @@ Tensor sequence_mean(const Tensor& t, const Tensor& mask) {
 /// masked_seq_mean: what has one value for each row is that.
 Tensor masked_sequence_mean(const Tensor& t, const Tensor& mask) {
     return has_one_value(t) ? select(t, 1) : sequence_mean(t, mask);
-}
-
-/// Ratios and advantages that are both above, or both below.
-Tensor clipped_by(Op op, const Tensor& ratio, const Tensor& advantages) {
-    const Tensor of_ratio = compare(op, ratio);
-    const Tensor of_advantage = compare(op, advantages);
-    return compare(Op::bitwise_and, of_ratio, of_advantage);
 }
 
 /// Ratios that were clipped, and their shares.
@@ -67,18 +99,6 @@ struct ClipMetrics {
     }
 };
 
-/// (per_token_loss * mask).sum().
-Tensor sum_of_masked(const Tensor& per_token_loss, const Tensor& mask) {
-    const Tensor masked = mul(per_token_loss, mask);
-    return sum_all(masked);
-}
-
-/// mask.sum(...).clamp(min=1.0).
-Tensor tokens_of(const Tensor& mask, bool of_each_row) {
-    const Tensor tokens = of_each_row ? sum_dim(mask, -1, false, DType::int64) : sum_all(mask);
-    return at_least_one(tokens);
-}
-
 /// self.current_gradient_accumulation_steps and the like divide items: [] float32.
 Tensor items_of_step(const Tensor& num_items) {
     const Tensor share = [&] {
@@ -92,18 +112,6 @@ Tensor items_of_step(const Tensor& num_items) {
 /// Whether num_items_in_batch divides the loss, which the steps of accumulation have a part in.
 bool is_divided_by_items(GroupLoss loss) {
     return loss == GroupLoss::dapo || loss == GroupLoss::cispo || loss == GroupLoss::vespo;
-}
-
-/// (t * mask).sum(-1) on the tape.
-Tensor masked_sums(const Tensor& t, const Tensor& mask) {
-    const Tensor masked = mul(t, mask);
-    return sum_over(masked, -1, false);
-}
-
-/// masked_sums by the tokens of each row.
-Tensor masked_means(const Tensor& t, const Tensor& mask) {
-    const Tensor sums = masked_sums(t, mask);
-    return div(sums, tokens_of(mask, true));
 }
 
 /// The loss before it is divided by the steps of accumulation, which the function holds for its logs.
@@ -159,15 +167,6 @@ Tensor clipped_loss(const GrpoPlan& how, Tensor& ratio, Tensor& clipped, const T
     const Tensor second = mul(clipped, advantages);
     const Tensor smaller = minimum(first, second);
     return neg(smaller);
-}
-
-/// -weights * advantages * per_token_logps, of CISPO and VESPO.
-Tensor weighted_log_probs(const Tensor& weights, const Tensor& advantages, const Tensor& log_probs) {
-    const Tensor weighted = [&] {
-        const Tensor negative = neg(weights);
-        return mul(negative, advantages);
-    }();
-    return mul(weighted, log_probs);
 }
 
 /// torch.where(condition, number, other): both are 0-dim tensors on the device (ATen/native/TensorCompare.cpp where).

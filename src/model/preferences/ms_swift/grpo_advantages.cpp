@@ -7,6 +7,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/preferences/grpo/advantages.hpp"
 #include "model/preferences/grpo/generation.hpp"
 #include "model/preferences/grpo/rewards.hpp"
 #include "model/preferences/metrics.hpp"
@@ -26,24 +27,13 @@ Tensor weighted_sum(const Tensor& rewards_per_func) {
     return reduce(product, kColumns, false, DType::float32, Op::nansum);
 }
 
-Tensor view_in_groups(const Run& run, const Tensor& t) {
-    const Size group = run.plan.preference.grpo.num_generations;
-    return view(t, {t.size(0) / group, group});
-}
-
-/// t.repeat_interleave(K).
-Tensor repeat_for_group(const Run& run, const Tensor& t) {
-    const Size group = run.plan.preference.grpo.num_generations;
-    return view(clone_contiguous(expand(unsqueeze(t, 1), {t.size(0), group})), {t.size(0) * group});
-}
-
 Tensor deviation(const Tensor& t, DimMask dims) { return reduce(t, dims, false, DType::float32, Op::std); }
 
 Tensor mean_of_groups(const Tensor& grouped) { return reduce(grouped, kColumns, false, DType::float32, Op::mean); }
 
 /// compute_reward_metrics.
 void read_reward_statistics(const Run& run, const Tensor& rewards, const Tensor& rewards_per_func) {
-    const Tensor grouped = view_in_groups(run, rewards);
+    const Tensor grouped = in_groups(run, rewards);
     {
         const Tensor means = mean_of_groups(grouped);
         read_mean(means);
@@ -80,10 +70,10 @@ void read_reward_statistics(const Run& run, const Tensor& rewards, const Tensor&
 
 /// rewards - group_mean, by the deviation of a group or of all.
 Tensor scaled_advantages(const Run& run, const Tensor& rewards) {
-    const Tensor grouped = view_in_groups(run, rewards);
+    const Tensor grouped = in_groups(run, rewards);
     const Tensor group_mean = [&] {
         const Tensor means = mean_of_groups(grouped);
-        return repeat_for_group(run, means);
+        return repeated_in_group(run, means);
     }();
     const Tensor advantages = sub(rewards, group_mean);
     const RewardScale scale = run.plan.preference.grpo.scale;
@@ -91,7 +81,7 @@ Tensor scaled_advantages(const Run& run, const Tensor& rewards) {
     const Tensor spread = [&] {
         if (scale == RewardScale::batch) return expand(deviation(rewards, kRows), rewards.sizes());
         const Tensor deviations = deviation(grouped, kColumns);
-        return repeat_for_group(run, deviations);
+        return repeated_in_group(run, deviations);
     }();
     const Tensor divisor = add(spread, 1.0);
     return div(advantages, divisor);

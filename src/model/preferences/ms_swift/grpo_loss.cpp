@@ -9,6 +9,7 @@
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
 #include "model/preferences/grpo/group_metrics.hpp"
+#include "model/preferences/grpo/loss.hpp"
 #include "model/preferences/grpo/rewards.hpp"
 #include "model/preferences/metrics.hpp"
 
@@ -18,36 +19,10 @@ using namespace engine;
 
 namespace {
 
-/// t.clamp(min=1.0) of a count: the number promotes it.
-Tensor one_or_more(const Tensor& t) {
-    const Tensor number = to(t, DType::float32);
-    return clamp(number);
-}
-
-/// completion_mask.sum(-1).clamp(min=1.0).
-Tensor tokens_of_each(const Tensor& mask) {
-    const Tensor count = sum_dim(mask, -1, false, DType::int64);
-    return one_or_more(count);
-}
-
-Tensor masked_total(const Tensor& t, const Tensor& mask) {
-    const Tensor masked = mul(t, mask);
-    return sum_all(masked);
-}
-
-/// (t * completion_mask).sum(-1) / completion_mask.sum(-1).clamp(min=1.0).
-Tensor mean_of_each(const Tensor& t, const Tensor& mask) {
-    const Tensor sum = [&] {
-        const Tensor masked = mul(t, mask);
-        return sum_over(masked, -1, false);
-    }();
-    return div(sum, tokens_of_each(mask));
-}
-
 /// masked_batch_mean.
 Tensor batch_mean(const Tensor& t, const Tensor& mask, const Tensor& tokens) {
     if (has_one_value(t)) return mean_all(t);
-    const Tensor sum = masked_total(t, mask);
+    const Tensor sum = sum_of_masked(t, mask);
     return div(sum, tokens);
 }
 
@@ -78,11 +53,7 @@ struct GroupTerms {
 /// CISPO: -clamped_ratios * advantages * per_token_logps.
 void cispo_terms(const Tensor& advantages, const Tensor& log_probs, GroupTerms& out) {
     out.clipped = detach(clamp_above(out.ratio));
-    const Tensor weighted = [&] {
-        const Tensor negative = neg(out.clipped);
-        return mul(negative, advantages);
-    }();
-    out.per_token_loss = mul(weighted, log_probs);
+    out.per_token_loss = weighted_log_probs(out.clipped, advantages, log_probs);
 }
 
 /// torch.sigmoid(tau * (coef_1 - 1)) * (4.0 / tau).
@@ -122,31 +93,25 @@ Tensor reduced(const Run& run, const Tensor& per_token_loss, const SwiftGroup& i
         case GroupLoss::cispo: {
             const Tensor normalizer = div(inputs.num_items, 1.0);
             const Tensor loss = [&] {
-                const Tensor sum = masked_total(per_token_loss, mask);
+                const Tensor sum = sum_of_masked(per_token_loss, mask);
                 return div(sum, normalizer);
             }();
             return mul(loss, 1.0);  // _undo_gradient_accumulation_scaling
         }
         case GroupLoss::bnpo: {
-            const Tensor sum = masked_total(per_token_loss, mask);
+            const Tensor sum = sum_of_masked(per_token_loss, mask);
             const Tensor tokens = sum_all(mask);
-            return div(sum, one_or_more(tokens));
+            return div(sum, at_least_one(tokens));
         }
         case GroupLoss::dr_grpo: {
-            const Tensor sum = masked_total(per_token_loss, mask);
+            const Tensor sum = sum_of_masked(per_token_loss, mask);
             return div(sum, 1.0);
         }
         default: {
-            const Tensor means = mean_of_each(per_token_loss, mask);
+            const Tensor means = masked_means(per_token_loss, mask);
             return mean_all(means);
         }
     }
-}
-
-Tensor both(Op op, const Tensor& ratio, const Tensor& advantages) {
-    const Tensor of_ratio = compare(op, ratio);
-    const Tensor of_advantage = compare(op, advantages);
-    return compare(Op::bitwise_and, of_ratio, of_advantage);
 }
 
 Tensor share_of(const Tensor& flags, const Tensor& mask, const Tensor& tokens) {
@@ -167,8 +132,8 @@ struct ClippedShares {
 
 ClippedShares read_clipping(const Tensor& ratio, const Tensor& advantages, const Tensor& mask, const Tensor& tokens) {
     ClippedShares out;
-    out.is_low = both(Op::lt, ratio, advantages);
-    out.is_high = both(Op::gt, ratio, advantages);
+    out.is_low = clipped_by(Op::lt, ratio, advantages);
+    out.is_high = clipped_by(Op::gt, ratio, advantages);
     out.is_region = compare(Op::bitwise_or, out.is_low, out.is_high);
     out.low = share_of(out.is_low, mask, tokens);
     out.high = share_of(out.is_high, mask, tokens);
@@ -192,7 +157,7 @@ Tensor swift_group_loss(const Run& run, const Network& network, const SwiftGroup
     if (how.has_reference) kl = clamped_divergence(inputs.reference, log_probs, safe_ratio);
     const Tensor log_ratio = sub(log_probs, inputs.log_probs);
     const Tensor weights =
-        how.level == SamplingLevel::sequence ? unsqueeze(mean_of_each(log_ratio, mask), -1) : log_ratio;
+        how.level == SamplingLevel::sequence ? unsqueeze(masked_means(log_ratio, mask), -1) : log_ratio;
     GroupTerms terms;
     terms.ratio = exp(weights);
     if (how.loss == GroupLoss::cispo)
@@ -209,7 +174,7 @@ Tensor swift_group_loss(const Run& run, const Network& network, const SwiftGroup
     const GradMode no_grad(run.session, false);
     const Tensor tokens = [&] {
         const Tensor count = sum_all(mask);
-        return one_or_more(count);
+        return at_least_one(count);
     }();
     Tensor mean_kl;
     if (how.has_reference) {
@@ -218,7 +183,7 @@ Tensor swift_group_loss(const Run& run, const Network& network, const SwiftGroup
     }
     const Tensor ratio = detach(terms.ratio);
     if (how.loss == GroupLoss::cispo) {
-        const Tensor is_clipped = both(Op::gt, ratio, advantages);
+        const Tensor is_clipped = clipped_by(Op::gt, ratio, advantages);
         const Tensor share = share_of(is_clipped, mask, tokens);
         read_nanmean(share);
     } else if (how.loss != GroupLoss::sapo) {
