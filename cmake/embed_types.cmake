@@ -42,31 +42,53 @@ macro(close_group)
   set(text "")
 endmacro()
 
-foreach(type_file IN LISTS type_files)
-  cmake_path(GET type_file STEM name)
-  file(SIZE ${type_file} size)
+# Adds a document to the group; sets `row`, as a TypeRecording is written.
+macro(add_document file)
+  file(SIZE ${file} size)
   math(EXPR end "${at} + ${size}")
   if(at GREATER 0 AND end GREATER longest_group)
     close_group()
   endif()
-  file(READ ${type_file} document)
+  file(READ ${file} document)
   set(facts "")
   foreach(pattern IN ITEMS "\"transformers\": ?(\"[^\"]+\")" "\"torch\": ?(\"[^\"]+\")" "\"networks\": ?([0-9]+)" "\"jobs\": ?([0-9]+)")
     if(NOT document MATCHES "${pattern}")
-      message(FATAL_ERROR "${type_file} does not say what it was recorded with and compared with: nothing is as ${pattern}")
+      message(FATAL_ERROR "${file} does not say what it was recorded with and compared with: nothing is as ${pattern}")
     endif()
     list(APPEND facts "${CMAKE_MATCH_1}")
   endforeach()
   list(JOIN facts ", " facts)
-  string(APPEND rows "    {\"${name}\", kGroup${group}, ${at}, ${size}, {${facts}}},\n")
+  set(row "{kGroup${group}, ${at}, ${size}, {${facts}}}")
   string(APPEND text "${document}")
   math(EXPR at "${at} + ${size}")
+endmacro()
+
+# Of a type that differs between releases of transformers, those beside the one that all types were recorded with stand in
+# folders of their own, models/types/RELEASE.
+set(others "")
+set(other_count 0)
+foreach(type_file IN LISTS type_files)
+  cmake_path(GET type_file STEM name)
+  add_document(${type_file})
+  set(own_row "${row}")
+  file(GLOB release_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/types/*/${name}.json)
+  list(SORT release_files)
+  list(LENGTH release_files count)
+  foreach(release_file IN LISTS release_files)
+    add_document(${release_file})
+    string(APPEND others "    ${row},\n")
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${release_files})
+  string(APPEND rows "    {${own_row}, \"${name}\", {kOthers.data() + ${other_count}, ${count}}},\n")
+  math(EXPR other_count "${other_count} + ${count}")
 endforeach()
 close_group()
 
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/type_data.cpp)
 file(CONFIGURE OUTPUT ${out} @ONLY CONTENT [[// The recorded types, written by cmake/embed_types.cmake.
 #include "spec/network/type.hpp"
+
+#include <array>
 
 #ifdef __clang__
 #pragma clang diagnostic push
@@ -79,6 +101,8 @@ namespace {
 // With its length each: compilers count the steps in which they find the end of a text.
 using namespace std::string_view_literals;
 @groups@
+constexpr std::array<TypeRecording, @other_count@> kOthers = {{
+@others@}};
 constexpr BuiltInType kTypes[] = {
 @rows@};
 }  // namespace

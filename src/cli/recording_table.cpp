@@ -39,10 +39,13 @@ ReportTable type_table() {
                        {"networks", "networks compared", 2},
                        {"jobs", "jobs compared with traces", 3}},
                       {}};
-    for (const network::BuiltInType& type : network::built_in_types()) {
-        const network::TypeFacts& facts = type.facts;
-        table.rows.push_back({std::string(type.model_type), std::string(facts.transformers), std::string(facts.torch),
+    const auto add = [&table](std::string_view model_type, const network::TypeFacts& facts) {
+        table.rows.push_back({std::string(model_type), std::string(facts.transformers), std::string(facts.torch),
                               facts.networks, facts.jobs});
+    };
+    for (const network::BuiltInType& type : network::built_in_types()) {
+        add(type.model_type, type.facts);
+        for (const network::TypeRecording& other : type.other_releases) add(type.model_type, other.facts);
     }
     return table;
 }

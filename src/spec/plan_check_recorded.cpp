@@ -9,6 +9,7 @@
 #include "spec/network/balancing.hpp"
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
+#include "spec/network/release.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
 #include "vramfit/spec/config.hpp"
@@ -29,11 +30,8 @@ void check_recorded_release(const network::Document& recording, const Stack& sta
         return;
     }
     const Version& asked = stack.transformers;
-    const auto line = [](const Version& v) { return Version{v.major, v.minor, 0}; };
-    if (line(asked) == line(*recorded)) return;
-    for (const std::string& same : recording.same_releases)  // recorded there too: call for call the same
-        if (const auto release = version_from(same); release && line(*release) == line(asked)) return;
-    if (line(asked) < line(*recorded) || asked.major != recorded->major) {
+    if (network::is_of_release(recording, asked)) return;
+    if (asked < *recorded || asked.major != recorded->major) {
         problems.unsupported(
             "model",
             fmt::format("recorded with transformers {}, asked about {}", recording.transformers, text_of(asked)),

@@ -25,9 +25,23 @@ constexpr AxolotlTrainer kAxolotlTrainers[] = {{"dpo", LoopKind::dpo},
                                                {"orpo", LoopKind::orpo},
                                                {"simpo", LoopKind::cpo}};
 
+/// utils/schemas/validation.py set_reward_model_defaults; loaders/utils.py load_model_config hands num_labels to the
+/// configuration, of which language models have no use.
+std::optional<LoopKind> loop_of_rewards(Reader& reader) {
+    const bool rows = reader.boolean("reward_model").value_or(false);
+    const bool steps = reader.boolean("process_reward_model").value_or(false);
+    const std::int64_t labels = reader.integer("num_labels", {.low = 1}).value_or(steps ? 2 : 1);
+    if (rows && steps) reader.refuse("process_reward_model", "rewards of rows and of steps at once", "one of the two");
+    if (labels != (steps ? 2 : 1))
+        reader.refuse("num_labels", fmt::format("a head with {} labels is not predicted", labels),
+                      steps  ? "2"
+                      : rows ? "1"
+                             : "take the key out");
+    return rows ? std::optional(LoopKind::reward) : steps ? std::optional(LoopKind::prm) : std::nullopt;
+}
+
 std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
-    if (rl.empty())
-        return reader.boolean("reward_model").value_or(false) ? std::optional(LoopKind::reward) : std::nullopt;
+    if (rl.empty()) return loop_of_rewards(reader);
     for (const AxolotlTrainer& each : kAxolotlTrainers)
         if (each.rl == rl) return each.loop;
     // trl 1.9.0 grpo_trainer.py _get_per_token_logps_and_entropies.
@@ -72,7 +86,8 @@ void read_axolotl_rows(Reader& reader, Draft& draft) {
     if (draft.packed) reader.invalid("sample_packing", "axolotl packs no preferences", "false");
     if (reader.has("pad_to_multiple_of"))
         reader.refuse("pad_to_multiple_of", "padding to a multiple is not predicted with preferences", "take it out");
-    if (draft.job.plan.loop.kind == LoopKind::reward) return;  // the collator of causal training pads them
+    const LoopKind loop = draft.job.plan.loop.kind;
+    if (loop == LoopKind::reward || loop == LoopKind::prm) return;  // the collator of causal training pads them
     draft.pad_multiple = 1;
     draft.padded_to_limit = false;
 }
@@ -85,7 +100,10 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
     if (!loop) return;
     TrainPlan& plan = draft.job.plan;
     plan.loop.kind = *loop;
-    reader.derive("loop.kind", std::string(name_of(*loop)), rl.empty() ? "reward_model" : fmt::format("rl: {}", rl));
+    reader.derive("loop.kind", std::string(name_of(*loop)),
+                  !rl.empty()              ? fmt::format("rl: {}", rl)
+                  : *loop == LoopKind::prm ? "process_reward_model"
+                                           : "reward_model");
     refuse_divided(draft);
     if (*loop == LoopKind::dpo) read_axolotl_dpo(reader, rl, plan.preference);
     if (*loop == LoopKind::cpo) {

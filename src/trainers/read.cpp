@@ -240,7 +240,7 @@ void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading)
     if (!draft.job.model.is_text_part) return refuse_tower(named, draft, reading);
     const LoadedClass loaded = loaded_class(named.loader, draft.job.model.model_type);
     if (!loaded.text_alone && loads_whole_as_it_is(named.loader.format)) {
-        draft.job.model = as_loaded(draft.job.model, false);
+        draft.job.model = under_release(as_loaded(draft.job.model, false), draft.job.stack);
         if (!draft.job.model.is_text_part) {
             draft.job.plan.load.text_part = false;
             return;
@@ -274,6 +274,7 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
         else
             draft.job.model = read_config(named.network, where, named.name);
         if (!named.name.empty()) draft.job.model.name = named.name;
+        draft.job.model = under_release(draft.job.model, question.stack);
         draft.has_model = true;
         refuse_text_part(named, draft, reading);
         const bool flag = named.place.file.empty();

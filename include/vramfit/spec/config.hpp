@@ -13,6 +13,8 @@
 
 namespace vramfit {
 
+struct Stack;
+
 /// The network that a config.json describes. `file` names it in errors, `name` becomes ModelSpec::name (the file if
 /// empty). Absent keys have the defaults of transformers' configuration class; keys that say nothing about memory are
 /// not looked at. Throws Error with all problems: invalid, or unsupported for other model types.
@@ -23,6 +25,11 @@ ModelSpec read_config(std::string_view text, std::string_view file, std::string_
 /// AutoModelForCausalLM loads. Else the model itself. Throws Error (unsupported, invalid) with the keys of its
 /// configuration that the recording does not cover.
 ModelSpec as_loaded(const ModelSpec& model, std::optional<bool> text_part);
+
+/// The network as the stack's transformers has it: of a recorded type that differs between releases, the recording of
+/// its own, else the model itself. Throws Error (unsupported, invalid) with the keys of its configuration that this
+/// recording does not cover.
+ModelSpec under_release(const ModelSpec& model, const Stack& stack);
 
 /// Whether towers for images or sound stand beside the text decoder.
 bool has_towers(const ModelSpec& model);

@@ -4,6 +4,7 @@
 #include "cli/input.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::cli {
@@ -21,6 +22,7 @@ void choose_stack(Job& job, std::string_view value, const std::string& where) {
                                                                         name_of_input(std::string(value)))
                                                 : stack_from(value, where);
     job.stack = std::move(choice.stack);
+    job.model = under_release(job.model, job.stack);
     std::erase_if(job.notes, [](const Note& note) {
         return note.kind == NoteKind::version_out_of_range || note.kind == NoteKind::version_unknown;
     });

@@ -182,7 +182,9 @@ void refuse_in_process_rewards(const Run& run, const Refuse& refuse, std::vector
         refuse("loop.kind", fmt::format("trl {} has no trainer of process reward models", text_of(run.stack.trl)),
                "--stack axolotl-0.19 (trl 1.9), or --loop trainer with --task_type TOKEN_CLS --num_labels 2");
     if (plan.evaluation)
-        refuse("training.eval_strategy", "evaluation of process reward models is not supported", "leave it out");
+        refuse("training.eval_strategy",
+               "evaluation of process reward models, which keeps the logits of all rows on the GPU, is not supported",
+               "leave it out");
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels in a process reward model are not supported",
                "leave it out");

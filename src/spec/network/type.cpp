@@ -25,8 +25,8 @@ bool reads_key(const Place& type, std::string_view key) {
     return false;
 }
 
-JsonValue read_document(const BuiltInType& type) {
-    Problems problems(type.model_type);
+JsonValue read_document(const TypeRecording& type) {
+    Problems problems("the recording of a type");
     JsonValue json = parse_json(type.text(), problems);
     problems.throw_if_any();
     return json;
@@ -92,15 +92,15 @@ Document instantiate(const JsonValue& type, const JsonValue& config, const std::
     return document;
 }
 
-std::string BuiltInType::text() const { return unpacked_lzma(packed, begin + size).substr(begin); }
+std::string TypeRecording::text() const { return unpacked_lzma(packed, begin + size).substr(begin); }
 
-const JsonValue& BuiltInType::document() const {
-    static std::map<std::string_view, const JsonValue> read;  // by name; those that were asked for
+const JsonValue& TypeRecording::document() const {
+    static std::map<const TypeRecording*, const JsonValue> read;  // those that were asked for
     static std::mutex mutex;
     const std::scoped_lock lock(mutex);
-    const auto known = read.find(model_type);
+    const auto known = read.find(this);
     if (known != read.end()) return known->second;
-    return read.emplace(model_type, read_document(*this)).first->second;
+    return read.emplace(this, read_document(*this)).first->second;
 }
 
 const BuiltInType* built_in_type(std::string_view model_type) {

@@ -73,9 +73,8 @@ struct TypeFacts {
     std::int64_t jobs = 0;      ///< that were compared with traces of the real libraries
 };
 
-/// A type that is part of the program.
-struct BuiltInType {
-    std::string_view model_type;
+/// The recording of a type that is part of the program.
+struct TypeRecording {
     std::string_view packed;  ///< the documents of several types, compressed
     std::size_t begin;        ///< of this one's among them
     std::size_t size;
@@ -84,6 +83,12 @@ struct BuiltInType {
     std::string text() const;
     /// Unpacked and read when it is asked for first. Several threads may ask at once.
     const JsonValue& document() const;
+};
+
+/// A type that is part of the program.
+struct BuiltInType : TypeRecording {
+    std::string_view model_type;
+    std::span<const TypeRecording> other_releases;  ///< of transformers, where its networks are others
 };
 
 /// By name, in alphabetical order.

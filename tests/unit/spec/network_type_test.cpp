@@ -85,11 +85,34 @@ TEST_CASE("networks made of their types are those that were compared with record
         CHECK(type.facts.networks == types[std::string(type.model_type)]);
 }
 
+TEST_CASE("so are those of other releases of transformers") {
+    for (const network::BuiltInType& type : network::built_in_types()) {
+        for (const network::TypeRecording& other : type.other_releases) {
+            std::ifstream lines(fmt::format("{}/networks/types-{}.jsonl", VRAMFIT_TEST_DATA_DIR, other.facts.transformers));
+            std::int64_t networks = 0;
+            for (std::string line; std::getline(lines, line);) {
+                const auto row = nlohmann::json::parse(line);
+                const JsonValue config = parsed(row["config"].dump());
+                if (network::built_in_type_of(config) != &type) continue;
+                INFO(line);
+                if (test::is_tried(static_cast<std::size_t>(networks++), 4))
+                    CHECK(fingerprint(network_in_json(other.document(), config)) == row["network"]);
+            }
+            CHECK(other.facts.networks == networks);
+        }
+    }
+}
+
 TEST_CASE("types are in the program as they are in models/types") {
+    const auto text_of_file = [](std::string_view folder, std::string_view name) {
+        std::ifstream file(fmt::format("{}/../../models/types/{}{}.json", VRAMFIT_TEST_DATA_DIR, folder, name));
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
     for (const network::BuiltInType& type : network::built_in_types()) {
         INFO(type.model_type);
-        std::ifstream file(fmt::format("{}/../../models/types/{}.json", VRAMFIT_TEST_DATA_DIR, type.model_type));
-        CHECK(type.text() == std::string(std::istreambuf_iterator<char>(file), {}));
+        CHECK(type.text() == text_of_file("", type.model_type));
+        for (const network::TypeRecording& other : type.other_releases)
+            CHECK(other.text() == text_of_file(fmt::format("{}/", other.facts.transformers), type.model_type));
     }
 }
 

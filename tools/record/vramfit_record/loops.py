@@ -82,7 +82,8 @@ class Counted:
         self.begin = begin
 
     def __call__(self, *bounds: Any) -> Any:
-        return self.begin(bounds[0]) if len(bounds) == 1 and type(bounds[0]) is Number else range(*bounds)
+        rounds = bounds[1:] if len(bounds) == 2 and bounds[0] == 0 else bounds
+        return self.begin(rounds[0]) if len(rounds) == 1 and type(rounds[0]) is Number else range(*bounds)
 
     def put(self, network: torch.nn.Module) -> list[dict[str, Any]]:
         names = {type(m).__module__ for m in network.modules()}

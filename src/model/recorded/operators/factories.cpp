@@ -73,6 +73,14 @@ Tensor full_of_number(const Arguments& a) {
     return empty(a.session(), a.dims(0), dtype.value_or(DType::float32), Op::full);
 }
 
+/// torch.eye(n) or (n, m): torch 2.13 native/cuda/TensorFactories.cu eye_out_cuda fills one tensor in place.
+Tensor identity(const Arguments& a) {
+    refuse_host(a, a.find("device"));
+    const Size rows = a.size(a.at(0));
+    const Size columns = a.count() > 1 ? a.size(a.at(1)) : rows;
+    return empty(a.session(), {rows, columns}, a.dtype(a.find("dtype")).value_or(DType::float32), Op::eye);
+}
+
 /// torch.arange(end), (begin, end) or (begin, end, step).
 Tensor range(const Arguments& a) {
     refuse_host(a, a.find("device"));
@@ -122,6 +130,7 @@ constexpr NamedOperator kFactories[] = {
     {"torch.empty_like", filled_like<Op::empty_like>},
     {"torch.full_like", full_like_number},
     {"torch.rand_like", filled_like<Op::rand_like>},
+    {"torch.eye", identity},
     {"torch.arange", range},
     {"torch.Tensor.new_ones", new_beside<Op::ones>},
     {"torch.Tensor.new_empty", new_beside<Op::empty>},

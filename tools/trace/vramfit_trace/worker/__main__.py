@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..job import BATCHES, Job, JobError, read_job
-from . import llama_factory
 from .device import Device
 from .libraries import trainer_makes_adapters, versions
 
@@ -52,10 +51,10 @@ def prepare(job: Job, device: Device) -> None:
 
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    from . import cut_loss, llama_factory
+
     if llama_factory.is_asked(job):
         llama_factory.prepare()
-    from . import cut_loss
-
     cut_loss.put_in(job, device)
 
 
