@@ -153,9 +153,9 @@ struct PlanFlags::State {
         if (!job.empty()) {
             Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
             if (!network.empty())
-                read.model = under_release(as_loaded(models.load(network, process_environment()),
-                                                     asked ? asked : read.plan.load.text_part),
-                                           read.stack);
+                read.model = under_release(
+                    as_loaded(models.load(network, process_environment()), asked ? asked : read.plan.load.text_part),
+                    read.stack);
             return read;
         }
         if (network.empty()) throw Error(ErrorKind::invalid, "--model", "no model given", hint_of_missing_model());

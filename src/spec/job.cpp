@@ -164,8 +164,7 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     job.stack = std::move(stack.stack);
     job.notes = std::move(stack.notes);
     read_plan(reader, environment, job.model, job.plan);
-    if (reader.problems().none())
-        job.model = under_release(as_loaded(job.model, job.plan.load.text_part), job.stack);
+    if (reader.problems().none()) job.model = under_release(as_loaded(job.model, job.plan.load.text_part), job.stack);
     job.device = read_device(reader, job.plan.load);
     reader.refuse_unknown();
     problems.throw_if_any();

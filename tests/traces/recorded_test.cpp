@@ -1,16 +1,19 @@
 // Recorded networks of types that nobody wrote by hand, against traces of the real libraries.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "spec/json_parse.hpp"
+#include "spec/network/release.hpp"
 #include "spec/network/type.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/job.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::test {
 
@@ -66,18 +69,29 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
     CHECK(windows >= 4800);
 }
 
+/// The recording of the type that answers a job: of the release of transformers that its stack has.
+const network::TypeRecording& recording_for(const network::BuiltInType& type, const json& job) {
+    const Version asked = stack_from(job.value("stack", "")).stack.transformers;
+    for (const network::TypeRecording& other : type.other_releases) {
+        const auto release = version_from(other.facts.transformers);
+        if (release && network::are_of_one_line(*release, asked)) return other;
+    }
+    return type;
+}
+
 TEST_CASE("networks of recorded types have the requested bytes of the traces of their configurations", "[long]") {
     std::ifstream lines(std::string(kFolder) + "traces.jsonl");
-    std::map<std::string, std::int64_t> jobs;
+    std::map<const network::TypeRecording*, std::int64_t> jobs;
     for (std::string line; std::getline(lines, line);) {
         const json trace = json::parse(line);
         const std::string recording = trace["network"];
         const std::string name = recording.substr(0, recording.find("-tiny"));
-        if (!network::built_in_type(name)) continue;
+        const network::BuiltInType* type = network::built_in_type(name);
+        if (!type) continue;
         INFO(trace["name"].get<std::string>());
-        if (is_tried(static_cast<std::size_t>(jobs[name]), 4))
+        if (is_tried(static_cast<std::size_t>(jobs[type]), 4))
             CHECK(differences_with(trace, name + "-tiny.config.json") == "");
-        ++jobs[name];
+        ++jobs[type];
     }
     std::ifstream of_types(std::string(kFolder) + "type_traces.jsonl");
     std::size_t i = 0;
@@ -90,12 +104,15 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         const JsonValue model = parse_json(trace["job"]["model"].dump(), problems);
         const network::BuiltInType* type = network::built_in_type_of(model);
         REQUIRE(type);
-        ++jobs[std::string(type->model_type)];
+        ++jobs[&recording_for(*type, trace["job"])];
     }
     for (const network::BuiltInType& type : network::built_in_types()) {
         INFO(type.model_type);
-        CHECK(jobs[std::string(type.model_type)] >= 3);
-        CHECK(type.facts.jobs == jobs[std::string(type.model_type)]);
+        const auto is_counted = [&](const network::TypeRecording& recording) {
+            return jobs[&recording] >= 3 && recording.facts.jobs == jobs[&recording];
+        };
+        CHECK(is_counted(type));
+        CHECK(std::all_of(type.other_releases.begin(), type.other_releases.end(), is_counted));
     }
 }
 

@@ -2,6 +2,8 @@
 
     python3 tools/record/type_jobs.py jobs FOLDER opt glm            # FOLDER/opt-full.json, ...; then tools/trace run FOLDER/*.json --out TRACES
     python3 tools/record/type_jobs.py kept TRACES/*.json >> tests/data/networks/type_traces.jsonl
+
+A stack behind a type's name is that of its jobs: falcon_h1@axolotl-0.19.
 """
 from __future__ import annotations
 
@@ -260,6 +262,8 @@ def kept(trace: dict[str, Any]) -> dict[str, Any]:
     """The job as it was asked, and of each window the highest requested bytes and those at its end."""
     name = trace["job"]["name"]
     job = jobs_of(type_of(name))[name]
+    if (stack := trace["job"]["stack"]) != job["stack"]:
+        name, job = f"{name}-{stack}", {**job, "stack": stack}
     if said := trace["job"].get("environment"):  # how the loader's threads were switched off, on which the peak of experts depends
         job = {**job, "environment": said}
     return {"name": name, "job": job, "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
@@ -272,9 +276,10 @@ def type_of(name: str) -> str:
 
 def main(arguments: list[str]) -> None:
     if arguments[0] == "jobs":
-        for model_type in arguments[2:]:
+        for asked in arguments[2:]:
+            model_type, _, stack = asked.partition("@")
             for name, job in jobs_of(model_type).items():
-                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(job))
+                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps({**job, "stack": stack or job["stack"]}))
     else:
         for path in arguments[1:]:
             print(json.dumps(kept(json.loads(Path(path).read_text())), separators=(",", ":")))

@@ -12,10 +12,8 @@ namespace {
 // The gradient of the whole is copied, and the part of it cloned for CopyBackwards: zeros for what the part was before,
 // the clone in the source's type for the source.
 void copy_slices_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor whole = empty_strided(*node.session, node.dims[0], node.dims[1], in[0].dtype(), Op::empty);
-    const int selected = static_cast<int>(node.ints[0]);
-    const Dims strides = selected < 0 ? node.dims[1] : node.dims[1].erase(selected);
-    const Tensor part = clone(alias(whole, node.dims[2], strides));
+    const Tensor whole = empty_strided(*node.session, node.outputs[0].sizes, node.dims[0], in[0].dtype(), Op::empty);
+    const Tensor part = clone(alias(whole, node.dims[1], node.dims[2]));
     Tensor before;
     if (node.wants(0)) before = pointwise_result(part, part.dtype(), Op::zeros_like);
     if (node.wants(1)) out[1] = to(part, node.dtypes[0]);
@@ -25,15 +23,14 @@ const NodeType kCopySlices{"CopySlices", copy_slices_backward};
 
 }  // namespace
 
-void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source, int selected) {
+void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source) {
     if (!needs_grad(base, source)) return;
     const Ref<Node> node = make_node(base.session(), kCopySlices);
     add_edge(*node, base);
     add_edge(*node, source);
-    node->dims[0] = base.sizes();
-    node->dims[1] = base.strides();
-    node->dims[2] = part.sizes();
-    node->ints[0] = selected;
+    node->dims[0] = base.strides();
+    node->dims[1] = part.sizes();
+    node->dims[2] = part.strides();
     node->dtypes[0] = source.dtype();
     set_history(base, node);
 }

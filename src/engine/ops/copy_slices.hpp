@@ -5,8 +5,8 @@
 
 namespace vramfit::engine {
 
-/// part.copy_(source): `part` is a slice of `base`, of the source's sizes, or one place of its dimension `selected`.
-/// The base's history is the copy from then on.
-void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source, int selected = -1);
+/// part.copy_(source): `part` is a view that slices and places cut out of `base`, of the source's sizes. The base's
+/// history is the copy from then on.
+void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source);
 
 }  // namespace vramfit::engine

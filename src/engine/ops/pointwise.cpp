@@ -195,10 +195,8 @@ Tensor masked_fill(const Tensor& a, const Tensor& mask) {
         node = unary_node(a, kMaskedFillBackward);
         node->save(mask);
     }
-    // ATen/native/cuda/Indexing.cu masked_fill: a clone of the expanded input, filled in place.
-    const Dims sizes = broadcast_sizes(a.sizes(), mask.sizes());
-    const Dims strides = preserved_strides(sizes, expand_strides(a.sizes(), a.strides(), sizes));
-    Tensor out = empty_strided(a.session(), sizes, strides, a.dtype(), Op::masked_fill);
+    // ATen/native/TensorAdvancedIndexing.cpp masked_fill: a dense clone of the expanded input, filled in place.
+    Tensor out = empty(a.session(), broadcast_sizes(a.sizes(), mask.sizes()), a.dtype(), Op::masked_fill);
     if (node) set_history(out, node);
     return out;
 }

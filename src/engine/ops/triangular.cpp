@@ -52,6 +52,14 @@ void solve_triangular_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kSolveTriangularBackward{"LinalgSolveTriangularBackward0", solve_triangular_backward};
 
+// grad.tril(diagonal): the gradient's own triangle.
+template <Op op>
+void triangle_backward(Node&, Grads& in, Grads& out) {
+    out[0] = triangle(in[0], op);
+}
+const NodeType kTrilBackward{"TrilBackward0", triangle_backward<Op::tril>};
+const NodeType kTriuBackward{"TriuBackward0", triangle_backward<Op::triu>};
+
 }  // namespace
 
 bool is_readable_triangle(const Tensor& a) { return a.is_contiguous() || transposed_last(detach(a)).is_contiguous(); }
@@ -72,6 +80,15 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b) {
     return out;
 }
 
-Tensor triangle(const Tensor& t, Op op) { return empty(t.session(), t.sizes(), t.dtype(), op); }
+Tensor triangle(const Tensor& t, Op op) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), op == Op::tril ? kTrilBackward : kTriuBackward);
+        add_edge(*node, t);
+    }
+    Tensor out = empty(t.session(), t.sizes(), t.dtype(), op);
+    if (node) set_history(out, node);
+    return out;
+}
 
 }  // namespace vramfit::engine

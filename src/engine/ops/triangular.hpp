@@ -10,7 +10,7 @@ namespace vramfit::engine {
 Tensor solve_triangular(const Tensor& a, const Tensor& b);
 /// Whether solve_triangular reads the matrices as they lie.
 bool is_readable_triangle(const Tensor& a);
-/// Tensor.triu() and Tensor.tril() without a gradient.
+/// Tensor.triu() and Tensor.tril().
 Tensor triangle(const Tensor& t, Op op);
 
 }  // namespace vramfit::engine

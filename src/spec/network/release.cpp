@@ -47,9 +47,9 @@ ModelSpec under_release(const ModelSpec& model, const Stack& stack) {
     const network::BuiltInType* type = network::built_in_type_of(config);
     const network::TypeRecording* own = type ? network::recording_under(*type, stack.transformers) : nullptr;
     if (!own) return model;
-    ModelSpec out = network::model_of(std::make_shared<const network::Document>(
-                                          network::instantiate(own->document(), config, "", recording.file)),
-                                      model.name);
+    ModelSpec out = network::model_of(
+        std::make_shared<const network::Document>(network::instantiate(own->document(), config, "", recording.file)),
+        model.name);
     out.is_text_part = model.is_text_part;
     out.whole_config = model.whole_config;
     return out;

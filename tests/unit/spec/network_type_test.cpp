@@ -88,7 +88,8 @@ TEST_CASE("networks made of their types are those that were compared with record
 TEST_CASE("so are those of other releases of transformers") {
     for (const network::BuiltInType& type : network::built_in_types()) {
         for (const network::TypeRecording& other : type.other_releases) {
-            std::ifstream lines(fmt::format("{}/networks/types-{}.jsonl", VRAMFIT_TEST_DATA_DIR, other.facts.transformers));
+            std::ifstream lines(
+                fmt::format("{}/networks/types-{}.jsonl", VRAMFIT_TEST_DATA_DIR, other.facts.transformers));
             std::int64_t networks = 0;
             for (std::string line; std::getline(lines, line);) {
                 const auto row = nlohmann::json::parse(line);

@@ -147,7 +147,6 @@ Tensor solved_triangular(const Arguments& a) {
 
 template <Op op>
 Tensor triangle_of(const Arguments& a) {
-    if (a.tensor(0).requires_grad()) a.refuse("a gradient");
     return triangle(a.tensor(0), op);
 }
 

@@ -1,5 +1,6 @@
 // Tensor.__getitem__ of recorded programs.
 #include <algorithm>
+#include <span>
 
 #include "engine/node.hpp"
 #include "engine/ops/copy.hpp"
@@ -84,66 +85,64 @@ bool is_place(const network::Argument& part) {
     return part.is(ArgumentKind::integer) || part.is(ArgumentKind::formula) || part.is(ArgumentKind::real);
 }
 
-Tensor subscript(const Arguments& a) {
-    const Tensor given = a.tensor(0);
-    Tensor t = given;
-    const network::Argument& written = a.at(1);
-    const bool listed = written.is(ArgumentKind::list);
-    const std::size_t count = listed ? written.items.size() : 1;
-    if (listed)
-        if (Tensor picked = at_listed_places(a, t, written.items); picked.defined()) return picked;
-    const auto part = [&](std::size_t i) -> const network::Argument& { return listed ? written.items[i] : written; };
-    int used = 0;
-    std::vector<Tensor> places;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (Arguments::is_tensor(part(i))) places.push_back(a.tensor(part(i)));
-        if (!part(i).is(ArgumentKind::none) && !part(i).is(ArgumentKind::ellipsis)) ++used;
-    }
-    const bool rows = places.size() == 1 && count == 1 && places[0].dtype() == DType::int64;
-    if (rows && (places[0].is_contiguous() || !t.requires_grad()))  // without a gradient whatever the strides
-        return index_rows(t, places[0]);
-    if (!places.empty() && places.size() != count) a.refuse("an index tensor beside other parts");
-    if (!places.empty()) return picked_at(a, t, places);
-    if (used > t.dim()) a.refuse("more parts than dimensions");
+/// The view of what numbers, slices, None and an ellipsis cut out.
+Tensor cut_out(const Arguments& a, Tensor t, std::span<const network::Argument> parts) {
+    const auto used = std::count_if(parts.begin(), parts.end(), [](const network::Argument& part) {
+        return !part.is(ArgumentKind::none) && !part.is(ArgumentKind::ellipsis);
+    });
+    const int skipped = t.dim() - static_cast<int>(used);
+    if (skipped < 0) a.refuse("more parts than dimensions");
     int dim = 0;
-    const int skipped = t.dim() - used;
-    for (std::size_t i = 0; i < count; ++i) {
-        const network::Argument& one = part(i);
-        if (one.is(ArgumentKind::none)) {
+    for (const network::Argument& part : parts) {
+        if (part.is(ArgumentKind::none)) {
             t = unsqueeze(t, dim++);
-        } else if (one.is(ArgumentKind::ellipsis)) {
+        } else if (part.is(ArgumentKind::ellipsis)) {
             dim += skipped;
-        } else if (one.is(ArgumentKind::slice)) {
-            t = sliced(a, t, dim++, one, count == 1);
-        } else if (is_place(one)) {
+        } else if (part.is(ArgumentKind::slice)) {
+            t = sliced(a, t, dim++, part, parts.size() == 1);
+        } else if (is_place(part)) {
             t = select(t, dim);
         } else {
             a.refuse("such a subscript");
         }
     }
-    return t.get() == given.get() ? last_places(t, 0, t.size(-1)) : t;  // nothing was cut: an alias
+    return t;
 }
 
-/// t[:, :, i] = values, and t[..., a:b:c] = values without a gradient: a copy into a view.
+/// What stands between the brackets.
+std::span<const network::Argument> parts_of(const network::Argument& written) {
+    if (written.is(ArgumentKind::list)) return written.items;
+    return {&written, 1};
+}
+
+Tensor subscript(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument& written = a.at(1);
+    const auto parts = parts_of(written);
+    if (written.is(ArgumentKind::list))
+        if (Tensor picked = at_listed_places(a, t, written.items); picked.defined()) return picked;
+    std::vector<Tensor> places;
+    for (const network::Argument& part : parts)
+        if (Arguments::is_tensor(part)) places.push_back(a.tensor(part));
+    const bool rows = places.size() == 1 && parts.size() == 1 && places[0].dtype() == DType::int64;
+    if (rows && (places[0].is_contiguous() || !t.requires_grad()))  // without a gradient whatever the strides
+        return index_rows(t, places[0]);
+    if (!places.empty() && places.size() != parts.size()) a.refuse("an index tensor beside other parts");
+    if (!places.empty()) return picked_at(a, t, places);
+    const Tensor part = cut_out(a, t, parts);
+    return part.get() == t.get() ? last_places(t, 0, t.size(-1)) : part;  // nothing was cut: an alias
+}
+
+/// t[:, :, i] = values, t[..., i, :n] = values: a copy into a view.
 Tensor put_into_part(const Arguments& a) {
     Tensor t = a.tensor(0);
     const Tensor values = a.tensor(2);
-    const network::Argument& parts = a.at(1);
-    const auto is_whole = [](const network::Argument& part) {
-        return !part.is(ArgumentKind::ellipsis) && is_whole_part(part);
-    };
+    const auto parts = parts_of(a.at(1));
     if (!needs_grad(t, values)) return t;  // the kernel casts (ATen/native/cuda/Copy.cu copy_requires_temporaries)
-    int selected = -1;
-    for (std::size_t i = 0; i < parts.items.size(); ++i) {
-        if (is_place(parts.items[i]) && selected < 0)
-            selected = static_cast<int>(i);
-        else if (!is_whole(parts.items[i]))
-            a.refuse("such a part");
-    }
-    if (selected < 0 || static_cast<int>(parts.items.size()) > t.dim() || a.base(0).defined()) a.refuse("such a part");
-    const Tensor part = select(t, selected);
+    if (std::none_of(parts.begin(), parts.end(), is_place) || a.base(0).defined()) a.refuse("such a part");
+    const Tensor part = cut_out(a, detach(t), parts);
     if (!(part.sizes() == values.sizes())) a.refuse("values of other sizes");
-    copy_into_slice(t, part, values, selected);
+    copy_into_slice(t, part, values);
     return t;
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import transformers
 
 from .alternatives import Chosen
-from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
+from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
                     OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
 from .kinds import at_ends
 from .parts import flattened, nested, part_of
@@ -103,6 +103,9 @@ class Keys:
         """Of a key that is not treated apart; None: it has its default."""
         if name in PLAIN.get(self.model_type, {}):
             return PLAIN[self.model_type][name]
+        before, older = OLDER.get(self.model_type, ((0, 0), {}))
+        if name in older and tuple(map(int, transformers.__version__.split(".")[:2])) < before:
+            return older[name]
         if name == "num_key_value_heads" and "multi_query" in self.defaults:
             return None  # computed of it
         if self.standard(name) == "pad_token_id":

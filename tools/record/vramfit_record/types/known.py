@@ -226,6 +226,8 @@ PLAIN["gemma3"] = {"vision_image_size": [896], "vision_patch_size": [14], "atten
 PLAIN["gemma4"] = {**GEMMA4, "use_bidirectional_attention": ["vision"], "num_key_value_heads": [SIZE], "hidden_size_per_layer_input": [0], "pad_token_id": [SIZE], "final_logit_softcapping": [REAL],
                    "attention_k_eq_v": [True], "use_double_wide_mlp": [False], "vision_standardize": [True], "vision_use_clipped_linears": [False], "whole_tie_word_embeddings": [True]}
 PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": [0.0], "vision_patch_size": [14], "vision_hidden_act": ["gelu", "silu"]})
+#: The same before that release of transformers: Pixtral's rotary embedding had a row for each place of the largest image.
+OLDER = dict.fromkeys(OF_TEXT, ((5, 17), {"vision_image_size": [1540]}))
 #: Keys of parts that the class does not have, but its network looks for, and what published models say.
 SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
