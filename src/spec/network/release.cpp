@@ -1,3 +1,4 @@
+// The recording that goes with a stack: of the release of transformers that it has.
 #include "spec/network/release.hpp"
 
 #include <algorithm>
