@@ -62,6 +62,8 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
         config |= {layers["step"]["key"]: step, layers["step"]["offset"]["key"]: chance.randint(1, step - 1)}
     elif "second" in layers:
         config |= in_two_ways(type_, keys, chance)
+        if "sizes" in layers:
+            config |= sizes_of_layers(type_, config, keys, at, chance)
     elif "letters" in layers:
         del config[layers["key"]]
         config |= by_letters(type_, chance)
@@ -84,6 +86,21 @@ def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Ran
             "num_key_value_heads": chance.choice([1, *fewer]), **({"num_global_key_value_heads": chance.choice(fewer)} if fewer else {}), "global_head_dim": 8 * chance.randint(33, 70)}
     if chance.random() < 0.5:
         said["rope_parameters"] = {kind: {"rope_type": row["type"], **{name: 0.5 if "factor" in name else 20000.0 for name in row["may"]}} for kind, row in type_["rope_of_kinds"].items()}
+    return said
+
+
+def sizes_of_layers(type_: dict[str, Any], config: dict[str, Any], keys: Keys, at: int, chance: random.Random) -> dict[str, Any]:
+    """Heads of each layer, and rotary embeddings of each kind of layer."""
+    pairs, row = config["num_key_value_heads"], type_["layers"]["sizes"]
+    of = {kind: pairs * chance.randint(2, 4) for kind in row["names"]}
+    said: dict[str, Any] = {row["key"]: [of[kind] for kind in config[keys.list]]} if at == 2 or chance.random() < 0.8 else {}
+    if chance.random() < 0.7:
+        said["rope_parameters"] = {kind: {"rope_type": known["type"], "rope_theta": 20000.0, **known["own"]} for kind, known in type_["rope_of_kinds"].items()}
+        for kind, known in type_["rope_of_kinds"].items():
+            if "yarn" in known.get("others", {}) and chance.random() < 0.7:
+                values = {**{k: v for part in ROPE["yarn"] for k, v in part.items()}}
+                names = [n for n in known["others"]["yarn"]["may"] if n != "rope_theta" and (n in known["others"]["yarn"]["needs"] or chance.random() < 0.5)]
+                said["rope_parameters"][kind] |= {"rope_type": "yarn", **{n: values[n][chance.randint(0, 2)] for n in names}}
     return said
 
 
