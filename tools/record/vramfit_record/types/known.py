@@ -23,7 +23,8 @@ SIZES: dict[str, tuple[int, ...]] = {
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "mamba_num_heads": (40, 16, 24), "mamba_head_dim": (22, 10, 26), "ssm_state_size": (36, 44, 28), "moe_latent_size": (68, 92, 124), "moe_shared_expert_intermediate_size": (184, 232, 88),
     "mamba_d_ssm": (224, 440, 320), "mamba_dt_rank": (21, 33, 45), "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
-    "dim_head": (40, 24, 56), **dict.fromkeys(("dim_ff", "d_inner"), (208, 344, 392)), "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
+    "dim_head": (40, 24, 56), **dict.fromkeys(("dim_ff", "d_inner"), (208, 344, 392)), "router_hidden_size": (84, 132, 156), "swa_num_attention_heads": (30, 18, 28), "swa_num_key_value_heads": (5, 9, 7), "swa_head_dim": (28, 44, 36),
+    "sliding_window_size": (1031, 1153, 1277), "d_rel": (22, 38, 14), "rel_extent": (1063, 1187, 1301), "unpadded_vocab_size": (317, 443, 251), "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
     "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94),
     "index_topk": (1033, 1163, 1283), "index_n_heads": (11, 9, 17), "index_head_dim": (98, 66, 122)}
 #: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding), or all pairs of positions are
@@ -72,6 +73,8 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          # As its small models are published: no experts.
                                          "jamba": {"num_experts": [1], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["silu"], "attention_dropout": [0.0], "use_mambapy": [False], "use_associative_scan": [True]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
+                                         "zaya": {**RARE, "num_experts_per_tok": [1], "sliding_window": [SIZE], "lm_head_bias": [False, True]},
+                                         "inkling_text": {"n_shared_experts": [2], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
                                          "laguna": {**RARE, "sliding_window": [SIZE], "gating": [True, "per-head", "per-element"], "moe_apply_router_weight_on_input": [False], "moe_router_logit_softcapping": [0.0, REAL]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
@@ -90,6 +93,8 @@ STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("line
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
                                             "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "laguna": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
+                                            "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
@@ -175,7 +180,7 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = {"list": "mlp_layer_types"}
 #: Lists with a size for each layer, which layers of one attention share: the list, the key that all layers have without it, and the name of the size of each kind.
 SIZES_OF_KINDS: dict[str, dict[str, Any]] = {"laguna": {"key": "num_attention_heads_per_layer", "default": "num_attention_heads",
                                                        "names": {"full_attention": "heads_of_full_attention", "sliding_attention": "heads_of_sliding_attention"}}}
@@ -209,10 +214,11 @@ WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq
         "falcon_h1": {"mamba_norm_before_gate": "mamba_rms_norm"},
         "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "laguna": [["num_key_value_heads", name] for name in SIZES_OF_KINDS["laguna"]["names"].values()], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
+FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "inkling_text": [["num_key_value_heads", "num_attention_heads"], ["swa_num_key_value_heads", "swa_num_attention_heads"]], "laguna": [["num_key_value_heads", name] for name in SIZES_OF_KINDS["laguna"]["names"].values()], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
                  **dict.fromkeys(("mellum", "modernbert-decoder", "mimo_v2_flash"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
+ROPE_OF_KINDS["zaya"] = {kind: {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 0.5}} for kind in ("hybrid", "hybrid_sliding")}
 #: As published: half of each head is turned with full attention, perhaps scaled by yarn, which goes into frequencies and one factor; all of it with a window.
 ROPE_OF_KINDS["laguna"] = {"full_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 0.5},
                                               "others": {"yarn": {"needs": ["factor", "original_max_position_embeddings"], "may": ["rope_theta", "factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "attention_factor"]}}},
