@@ -18,7 +18,9 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
 def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
     """Its keys as the type calls them. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
     heads = chance.choice((2, 3, 4, 6, 8))
-    kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
+    kv = heads if at == 2 and "fewer" not in type_ else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
+    if type_["model_type"] == "inkling_text":
+        heads, kv = 2 * kv, kv
     if type_["model_type"] in TWICE_THE_PAIRS:
         heads, kv = 4 * chance.randint(2, 4), 2
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
@@ -31,6 +33,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
+    sizes |= {"swa_num_key_value_heads": few, "swa_num_attention_heads": few * chance.choice((2, 3)), "swa_head_dim": 8 * chance.randint(1, 9)}
     sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:

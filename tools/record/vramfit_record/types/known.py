@@ -74,14 +74,14 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "jamba": {"num_experts": [1], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["silu"], "attention_dropout": [0.0], "use_mambapy": [False], "use_associative_scan": [True]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
                                          "zaya": {**RARE, "num_experts_per_tok": [1], "sliding_window": [SIZE], "lm_head_bias": [False, True]},
-                                         "inkling_text": {"n_shared_experts": [2], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
+                                         "inkling_text": {"n_shared_experts": [2], "conv_kernel_size": [4], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
                                          "laguna": {**RARE, "sliding_window": [SIZE], "gating": [True, "per-head", "per-element"], "moe_apply_router_weight_on_input": [False], "moe_router_logit_softcapping": [0.0, REAL]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
-ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
+ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"}}
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
@@ -228,13 +228,15 @@ NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LA
 
 #: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
 #: Of those whose text part may be of several types: the whole's type and the text part's. What a config.json says of both is the type's name here.
-OF_TEXT = {"mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3")}
+OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3")}
 TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
 PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
+PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go through one linear layer
+HAS_TO_BE["fuyu"] = {"whole_hidden_size": ("hidden_size",)}
 #: Lists of layers that no batch of text runs, and the key that says how many there are.
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
-                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"})}
+                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {}}
 SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
 #: Sizes of images go into a number of positions that is no product of keys: what published models have.
 PLAIN["gemma3"] = {"vision_image_size": [896], "vision_patch_size": [14], "attention_bias": [False], "attention_dropout": [0.0], "final_logit_softcapping": [None],

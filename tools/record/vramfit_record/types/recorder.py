@@ -204,7 +204,8 @@ class TypeRecorder:
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
         rows += [{"key": name, "factors": count} for name, count in FACTORS.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
-        rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name and alias not in OF_DECODERS.get(keys.model_type, ())]
+        rows += [{"key": alias, "absent": True} for alias, name in keys.names.items()
+                 if alias != name and alias not in (*OF_DECODERS.get(keys.model_type, ()), *ALSO.get(keys.model_type, {}).values()) and (name in keys.states or name in keys.reads or keys.model_type != "inkling_text")]
         known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.of_kinds.get("key"), keys.step.get("key"), keys.step.get("offset"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):
             own = name[len(part_of(keys.parts, name)[1]):] if keys.parts else name  # as the part calls it
