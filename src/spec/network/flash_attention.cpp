@@ -246,6 +246,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "falcon",
                                             "falcon_h1",
                                             "falcon_mamba",
+                                            "fuyu",
                                             "gpt_neo",
                                             "gpt_neox_japanese",
                                             "gptj",

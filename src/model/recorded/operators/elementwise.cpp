@@ -217,6 +217,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.nn.functional.sigmoid", unary<sigmoid>},
     {"torch.nn.functional.tanh", unary<tanh>},
     {"torch.nn.functional.softplus", unary<softplus>},
+    {"torch.nn.functional.logsigmoid", unary<log_sigmoid>},
     {"torch.exp", unary<exp>},
     {"torch.Tensor.exp", unary<exp>},
     {"torch.expm1", unary<expm1>},
