@@ -14,7 +14,7 @@ import transformers
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
                     OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
-from .kinds import at_ends
+from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
@@ -313,9 +313,7 @@ class Keys:
             elif name != EQUAL_HEADS and name not in self.pairs:
                 sizes = self.sizes(name, chosen)
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
-        if self.of_kinds:
-            of = {kind: values.pop(name) for kind, name in self.of_kinds["names"].items()}
-            values[self.of_kinds["key"]] = [of[kind.split("+")[-1]] for kind in chosen[LAYERS]]
+        values |= sizes_listed(self.of_kinds, values, chosen[LAYERS])
         values |= {**dict.fromkeys(self.towers.values(), 2), **SAID_IN_PARTS.get(self.model_type, {})}
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]

@@ -30,6 +30,12 @@ def sizes_of_kinds(row: dict[str, Any], kinds: list[str], given: dict[str, Any],
     return found
 
 
+def sizes_listed(row: dict[str, Any], values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
+    """The list with a size for each layer, in place of the sizes of its kinds."""
+    of = {kind: values.pop(name) for kind, name in row.get("names", {}).items()}
+    return {row["key"]: [of[kind.split("+")[-1]] for kind in kinds]} if row else {}
+
+
 def at_ends(ends: dict[str, str], kinds: list[str]) -> list[str]:
     """Layers of which the first or the last one is of a kind of its own."""
     last = len(kinds) - 1
