@@ -99,6 +99,16 @@ OWN: dict[str, dict[str, Any]] = {
     "gemma4_text": GEMMA4_DENSE, "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
     "jamba": {**{k: v for k, v in LLAMA.items() if k != "max_position_embeddings"}, "num_experts": 1, "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 12, "mamba_dt_rank": 6},
     **dict.fromkeys(MAMBAS[:2], {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 12, "time_step_rank": 6, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}),
+    "cpmant": {"vocab_size": 320, "hidden_size": 64, "num_attention_heads": 4, "dim_head": 16, "dim_ff": 176, "num_hidden_layers": 2, "bos_token_id": 1, "eos_token_id": 2},
+    "xlnet": {"vocab_size": 320, "d_model": 64, "n_layer": 2, "n_head": 4, "d_inner": 176, "pad_token_id": 5, "bos_token_id": 1, "eos_token_id": 2},
+    "inkling_text": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "swa_num_attention_heads": 8, "swa_num_key_value_heads": 4, "swa_head_dim": 24,
+                     "sliding_window_size": 512, "d_rel": 8, "rel_extent": 96, "intermediate_size": 176, "moe_intermediate_size": 40, "n_routed_experts": 8, "num_experts_per_tok": 2, "max_position_embeddings": 2048, "pad_token_id": 0,
+                     "layer_types": ["hybrid_sliding", "hybrid_sliding", "hybrid", "hybrid_sliding"], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "bos_token_id": 1, "eos_token_id": 2},
+    "rwkv": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "context_length": 2048, "bos_token_id": 1, "eos_token_id": 2},
+    "laguna": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48, "head_dim": 16, "num_hidden_layers": 4, "sliding_window": 512, "gating": "per-head",
+               "layer_types": ["full_attention", "sliding_attention", "full_attention", "sliding_attention"], "num_attention_heads_per_layer": [4, 8, 4, 8], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"],
+               "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 4.0, "original_max_position_embeddings": 512, "beta_fast": 64.0, "beta_slow": 1.0, "attention_factor": 1.0,
+                                                      "partial_rotary_factor": 0.5}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}}},
     "electra": {**BERT, "embedding_size": 32}, "roformer": {**BERT, "embedding_size": 32}, "rembert": {**BERT, "input_embedding_size": 32, "output_embedding_size": 48}, "openai-gpt": GPT2, "gpt-sw3": GPT2}
 #: Encoders that AutoModelForCausalLM loads as causal language models; as published, without is_decoder, with a warning.
 BERTS = ("bert", "bert-generation", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta", "xlm-roberta-xl", "xmod")
@@ -127,7 +137,9 @@ OTHERS |= {name: {"encoder": {**OWN[name], "is_decoder": False}} for name in BER
 OTHERS["bert"]["untied"] = {**BERT, "tie_word_embeddings": False}
 #: Decoders of networks that have an encoder too, which AutoModelForCausalLM loads alone.
 BARTS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "trocr", "whisper", "prophetnet")
-OWN |= {name: BART for name in BARTS} | {"whisper": {k: v for k, v in BART.items() if k != "max_position_embeddings"}}
+OWN |= {name: BART for name in BARTS} | {"whisper": {k: v for k, v in BART.items() if k != "max_position_embeddings"},
+                                       "prophetnet": {"vocab_size": 320, "hidden_size": 64, "num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4,
+                                                      "encoder_ffn_dim": 176, "decoder_ffn_dim": 176, "max_position_embeddings": 128, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}}
 OWN["gemma3"] = {"text_config": {**LLAMA, "head_dim": 16, "num_key_value_heads": 2, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"], "tie_word_embeddings": True, "use_cache": False},
                  "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 896, "patch_size": 14,
                                    "vision_use_head": False}, "image_token_index": 300}  # as published, below the size of the vocabulary
@@ -138,6 +150,8 @@ OWN["qwen3_5_moe"] = {**OWN["qwen3_5"], "text_config": {**DELTA_MIXTURE, "use_ca
 GEMMA4_VISION = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16, "position_embedding_size": 64, "standardize": True}
 OWN["gemma4"] = {"text_config": GEMMA4_DENSE, "vision_config": GEMMA4_VISION}
 OTHERS["gemma4"] = {"26b": {"text_config": OTHERS["gemma4_text"]["26b"], "vision_config": GEMMA4_VISION}}
+#: Patches of images go through one linear layer; the text part is a persimmon.
+OWN["fuyu"] = {"text_config": {"model_type": "persimmon", **{k: v for k, v in LLAMA.items() if k != "num_key_value_heads"}, "use_cache": False}, **{k: v for k, v in LLAMA.items() if k not in ("num_key_value_heads", "pad_token_id")}}
 #: The text part is of several types, and says which.
 PIXTRAL = {"model_type": "pixtral", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 1540, "patch_size": 14}
 OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **LLAMA, "head_dim": 16, "sliding_window": None}, "vision_config": PIXTRAL, "tie_word_embeddings": False}
@@ -145,7 +159,7 @@ OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **L
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa"), "index_topk"), "mimo_v2_flash": "sliding_window", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
 #: Rows with more rounds than torch.cat takes at once, and with fewer.
@@ -160,16 +174,17 @@ TARGETS: dict[str, list[str] | str] = {"gemma4": r".*language_model.*\.(q_proj|v
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
            "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
+           "cpmant": ["project_q", "project_v"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {*MAMBAS[:2], "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {*MAMBAS[:2], "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
 BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {*MAMBAS, "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {*MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}

@@ -59,6 +59,15 @@ Size float_sort_scratch(const Session& session, Size n) {
     return onesweep_scratch(n, 32, tile, 4, 8);
 }
 
+// The same of 32-bit keys and values: 512 threads x 23 items, from SM80 on 384 x 17.
+Size int32_sort_scratch(const Session& session, Size n) {
+    constexpr Size kSingleTile = 256 * 19;
+    const Size tiles = indicator_less(kSingleTile, n);
+    if (same(tiles, 0)) return 1;
+    const Size tile = session.device.capability.major >= 8 ? 384 * 17 : 512 * 23;
+    return (onesweep_scratch(n, 32, tile, 4, 4) - 1) * tiles + 1;
+}
+
 // The same: 256 threads x 11 items, from SM80 on 384 x 10, from SM90 on 384 x 15.
 Size key_sort_scratch(const Session& session, Size n, Size bits) {
     Size tile = 256 * 11;
@@ -79,6 +88,15 @@ Size unique_scratch(const Session& session, Size n) {
     if (c == Capability{8, 0}) tile = 256 * 7;
     if (c.major == 9) tile = 640 * 7;
     if (c.major >= 10) tile = 384 * 10;
+    return tile_states(session, n, tile, 16);
+}
+
+// The same of 32-bit keys, cub 3: DefaultPolicy<11> is 64 threads x 11 items.
+Size int32_unique_scratch(const Session& session, Size n) {
+    const Capability& c = session.device.capability;
+    Size tile = 64 * 11;
+    if (c == Capability{8, 0}) tile = 256 * 11;
+    if (c.major >= 9) tile = 512 * 14;
     return tile_states(session, n, tile, 16);
 }
 

@@ -11,6 +11,8 @@ namespace vramfit::engine {
 Size sort_scratch(const Session& session, Size n, Size bits = 64);
 /// The same with more than a tile of 32-bit keys and 64-bit values, as cub 3 has it.
 Size float_sort_scratch(const Session& session, Size n);
+/// The same with 32-bit keys and values.
+Size int32_sort_scratch(const Session& session, Size n);
 /// DeviceRadixSort::SortKeys of more than a tile of 64-bit keys, by the lowest `bits`, as cub 3 has it.
 Size key_sort_scratch(const Session& session, Size n, Size bits);
 /// DeviceSegmentedRadixSort::SortPairs of 32-bit keys and 64-bit values.
@@ -21,6 +23,8 @@ Size scan_int32_scratch(const Session& session, Size n);
 Size scan_scratch(const Session& session, Size n);
 /// DeviceSelect::UniqueByKey of 64-bit keys and 32-bit values.
 Size unique_scratch(const Session& session, Size n);
+/// The same of 32-bit keys, as cub 3 has it.
+Size int32_unique_scratch(const Session& session, Size n);
 /// DeviceSelect::Flagged of 64-bit values.
 Size select_scratch(const Session& session, Size n);
 /// DeviceReduce::Sum of flags into a 32-bit number.

@@ -16,7 +16,7 @@ Tensor embedding_gradient(const Tensor& grad, const Tensor& ids, const Dims& wei
     Session& session = grad.session();
     const Size sorts = indicator_less(3072, n);
     if (sorts.is_symbolic() || session.decide("embedding sorts", sorts))
-        return sorted_embedding_backward(session, grad, n, weight_sizes, sorts);
+        return sorted_embedding_backward(session, grad, n, weight_sizes, sorts, ids.dtype());
     return zeros(session, weight_sizes, grad.dtype());
 }
 

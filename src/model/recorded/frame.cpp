@@ -88,7 +88,7 @@ void RecordedFrame::put(network::Number number, Tensor tensor) {
 
 /// A call that is given values of the host only, and makes others, or reads one: a random number of which the code asks
 /// whether a layer is left out.
-bool RecordedFrame::is_of_host(const network::Call& call) const {
+bool RecordedFrame::is_call_of_host(const network::Call& call) const {
     bool of_device = false, of_host = false;
     const std::function<void(const network::Argument&)> look = [&](const network::Argument& argument) {
         if (argument.is(network::Argument::Kind::value)) (on_host_[argument.value] ? of_host : of_device) = true;
@@ -123,7 +123,7 @@ void RecordedFrame::copy_from_host(const network::Result& made) {
 }
 
 void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it) {
-    if (is_of_host(call)) {
+    if (is_call_of_host(call)) {
         for (const network::Result& result : call.results) on_host_[*result.value] = true;
         return;
     }

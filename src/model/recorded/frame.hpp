@@ -57,6 +57,7 @@ class RecordedFrame : public recorded::Scope {
     const std::vector<Tensor>& rounds(network::Number number) const override { return rounds_.at(number); }
     Tensor parameter(std::string_view path) const override;
     Tensor base_of(network::Number number) const override;
+    bool is_of_host(network::Number number) const override { return on_host_[number]; }
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
     DType weights() const override { return pass_->run.plan.load.dtype; }
     const recorded::Symbols& symbols() const override { return pass_->symbols; }
@@ -77,7 +78,7 @@ class RecordedFrame : public recorded::Scope {
     void execute_of_experts(const network::Call& call, recorded::Operator run_it);
     void execute_of_angles(const network::Call& call, recorded::Operator run_it);
     void execute(const network::Call&) {}
-    bool is_of_host(const network::Call& call) const;
+    bool is_call_of_host(const network::Call& call) const;
     bool is_copied_from_host(const network::Call& call) const;
     void copy_from_host(const network::Result& made);
     void execute(const network::End& end);

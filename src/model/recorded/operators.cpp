@@ -52,6 +52,10 @@ Tensor Arguments::tensor(const network::Argument& argument) const {
     return scope_.parameter(argument.text);
 }
 
+bool Arguments::is_of_host(const network::Argument& argument) const {
+    return argument.is(Kind::value) && scope_.is_of_host(argument.value);
+}
+
 std::vector<Tensor> Arguments::tensors(const network::Argument& argument) const {
     if (argument.is(Kind::rounds)) return scope_.rounds(argument.value);
     std::vector<Tensor> found;
@@ -99,20 +103,30 @@ Scalar Arguments::scalar(const network::Argument& argument) const {
     refuse("a number is wanted");
 }
 
-engine::Dims Arguments::dims(std::size_t place) const {
+engine::Dims Arguments::sizes_in(std::span<const network::Argument> items) const {
+    if (items.size() > engine::Dims::kCapacity) refuse(fmt::format("a tensor of {} dimensions", items.size()));
     engine::Dims sizes;
-    const bool listed = place < count() && at(place).is(Kind::list);
-    const std::size_t n = listed ? at(place).items.size() : count() - std::min(place, count());
-    if (n > engine::Dims::kCapacity) refuse(fmt::format("a tensor of {} dimensions", n));
-    for (std::size_t i = 0; i < n; ++i) sizes.push(size(listed ? at(place).items[i] : at(place + i)));
+    for (const network::Argument& item : items) sizes.push(size(item));
     return sizes;
 }
+
+engine::Dims Arguments::dims(std::size_t place) const {
+    if (place < count() && at(place).is(Kind::list)) return sizes_in(at(place).items);
+    return sizes_in(std::span(call_.arguments).subspan(std::min(place, count())));
+}
+
+engine::Dims Arguments::result_sizes() const { return sizes_in(call_.results.at(0).sizes); }
+
+std::optional<DType> Arguments::result_dtype() const { return dtype_named(call_.results.at(0).dtype); }
 
 std::optional<DType> Arguments::dtype(const network::Argument* argument) const {
     if (!argument) return std::nullopt;
     if (argument->is(Kind::text) && argument->text == "int") return DType::int64;  // Python's type
     if (!argument->is(Kind::dtype)) refuse("a dtype is wanted");
-    const network::DTypeName& name = argument->dtype;
+    return dtype_named(argument->dtype);
+}
+
+std::optional<DType> Arguments::dtype_named(const network::DTypeName& name) const {
     switch (name.of) {
         case network::DTypeName::Of::name: return name.dtype;
         case network::DTypeName::Of::weights: return scope_.weights();

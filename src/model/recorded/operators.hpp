@@ -25,6 +25,8 @@ class Scope {
     virtual Tensor parameter(std::string_view path) const = 0;
     /// The tensor that a value is a view of, through all views; undefined where it is none, or has ended.
     virtual Tensor base_of(network::Number number) const = 0;
+    /// Whether a value was made on the host, where no tensor of it is kept.
+    virtual bool is_of_host(network::Number number) const = 0;
     virtual DType dtype_of_value(network::Number number) const = 0;
     virtual DType weights() const = 0;
     virtual const Symbols& symbols() const = 0;
@@ -62,6 +64,8 @@ class Arguments {
     /// Undefined where it is None.
     Tensor optional_tensor(std::size_t place, std::string_view name) const;
     static bool is_tensor(const network::Argument& argument);
+    /// Beside tensors of the device it has no dimensions, and is as good as a number.
+    bool is_of_host(const network::Argument& argument) const;
     Size size(const network::Argument& argument) const;
     int integer(const network::Argument& argument) const;
     bool flag(std::size_t place, std::string_view name, bool otherwise) const;
@@ -76,6 +80,10 @@ class Arguments {
     engine::Dims dims(std::size_t place) const;
     std::optional<DType> dtype(const network::Argument* argument) const;
 
+    /// The sizes and the dtype of the result, as they were recorded.
+    engine::Dims result_sizes() const;
+    std::optional<DType> result_dtype() const;
+
     /// Whether the result has no dimensions.
     bool makes_scalar() const { return call_.results.size() == 1 && call_.results[0].sizes.empty(); }
 
@@ -86,6 +94,9 @@ class Arguments {
     [[noreturn]] void refuse(std::string_view what) const;
 
   private:
+    engine::Dims sizes_in(std::span<const network::Argument> items) const;
+    std::optional<DType> dtype_named(const network::DTypeName& name) const;
+
     const Scope& scope_;
     const network::Call& call_;
 };

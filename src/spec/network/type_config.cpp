@@ -29,11 +29,12 @@ class TypeReader {
         const Place keys = type_.member("keys");
         for (std::size_t i = 0; i < keys.list().size(); ++i) read_key(keys.at(i).object());
         if (type_.has("rope")) read_rope(type_.member("rope").object());
+        const auto refusal = [this](std::string_view key, std::string what) { refuse(key, std::move(what)); };
+        const auto rejection = [this](std::string_view key, std::string what) { reject(key, std::move(what)); };
+        if (const Place layers = type_.member("layers"); layers.has("sizes"))
+            read_sizes_of_kinds(layers.member("sizes"), out_.kinds, config_, out_.numbers, refusal, rejection);
         if (type_.has("rope_of_kinds"))
-            check_rope_of_kinds(
-                type_.member("rope_of_kinds").object(), config_,
-                [this](std::string_view key, std::string what) { refuse(key, std::move(what)); },
-                [this](std::string_view key, std::string what) { reject(key, std::move(what)); });
+            check_rope_of_kinds(type_.member("rope_of_kinds").object(), config_, refusal, rejection);
         if (type_.has("fewer")) read_fewer(type_.member("fewer"));
         if (type_.has("heads")) read_heads(type_.member("heads").text());
         if (type_.has("pairs")) read_pairs(type_.member("pairs"));

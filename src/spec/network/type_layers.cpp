@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "spec/network/type.hpp"
 
 namespace vramfit::network {
@@ -80,6 +82,26 @@ std::optional<JsonValue> kinds_said(const Place& row, const std::string& key, co
     if (const JsonValue* text = letters_of(row, config))
         return kinds_by_letters(row.member("letters").member("kinds").object(), text->text);
     return std::nullopt;
+}
+
+void read_sizes_of_kinds(const Place& row, const std::vector<std::string>& kinds, const JsonValue& config,
+                         std::map<std::string, std::int64_t, std::less<>>& numbers, const Report& refuse,
+                         const Report& reject) {
+    const std::string& key = row.member("key").text();
+    const auto all = numbers.find(row.member("default").text());
+    const JsonValue* list = said(config, key);
+    if (!list && all == numbers.end()) return;  // which is reported
+    if (list && (list->kind != JsonKind::list || list->items.size() != kinds.size()))
+        return reject(key, fmt::format("a list of {} sizes is wanted", kinds.size()));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        const JsonValue size = list ? list->items[i] : JsonValue::of(all->second);
+        if (size.kind != JsonKind::integer || size.integer < 1)
+            return reject(key, fmt::format("{} cannot be", size.shown()));
+        const std::string attention = kinds[i].substr(kinds[i].rfind('+') + 1);
+        const auto known = numbers.emplace(row.member("names").member(attention).text(), size.integer).first;
+        if (known->second != size.integer)
+            return refuse(key, fmt::format("layers of kind {} that differ were not recorded for this type", attention));
+    }
 }
 
 std::int64_t layers_listed(const Place& row, const JsonValue& config) {

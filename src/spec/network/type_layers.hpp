@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,12 @@ void check_repeated(const Place& rows, const std::vector<std::string>& kinds, co
 /// for each layer. Nothing where it says none.
 std::optional<JsonValue> kinds_said(const Place& row, const std::string& key, const JsonValue& config,
                                     std::size_t layers);
+
+/// The size that layers of each attention share, by its name: of a list with one for each layer (`sizes`), or of the
+/// key that says it of all. Goes into the numbers that formulas are made of.
+void read_sizes_of_kinds(const Place& row, const std::vector<std::string>& kinds, const JsonValue& config,
+                         std::map<std::string, std::int64_t, std::less<>>& numbers, const Report& refuse,
+                         const Report& reject);
 
 /// How many layers the list or the text has, where no number is said.
 std::int64_t layers_listed(const Place& row, const JsonValue& config);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/type.hpp"
+
 namespace vramfit::network {
 
 // transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: is_kv_shared_layer, store_full_length_kv.
@@ -39,18 +41,40 @@ const JsonValue* recorded_layers(const Place& known, const std::vector<std::stri
 
 namespace {
 
+/// The entries that have to be there: those that decide about sizes, and those that the type of embeddings asks for.
+std::vector<std::string> needed(const Place& known, const Place& of_type) {
+    std::vector<std::string> names{"rope_theta"};
+    if (known.has("own"))
+        for (const std::string& own : known.member("own").object().json().keys) names.push_back(own);
+    if (of_type.has("needs"))
+        for (std::size_t i = 0; i < of_type.member("needs").list().size(); ++i)
+            names.push_back(of_type.member("needs").at(i).text());
+    return names;
+}
+
 void check_kind(const Place& known, std::string_view kind, const JsonValue& given, const Report& refuse,
                 const Report& reject) {
     const std::string key = fmt::format("rope_parameters/{}", kind);
     if (given.kind != JsonValue::Kind::object) return reject(key, fmt::format("{} cannot be", given.shown()));
     const JsonValue* type = given.find("rope_type");
-    if (!type || type->kind != JsonValue::Kind::text || type->text != known.member("type").text())
-        refuse(key + "/rope_type", fmt::format("rotary embeddings of type {} were not recorded for this type",
-                                               type ? type->shown() : "null"));
-    if (!given.find("rope_theta")) reject(key + "/rope_theta", "the key is missing");
-    const Place may = known.member("may");
+    const std::string name = type && type->kind == JsonValue::Kind::text ? type->text : std::string();
+    const bool is_other = known.has("others") && known.member("others").object().has(name);
+    if (!is_other && name != known.member("type").text())
+        return refuse(key + "/rope_type", fmt::format("rotary embeddings of type {} were not recorded for this type",
+                                                      type ? type->shown() : "null"));
+    const Place of_type = is_other ? known.member("others").member(name) : known;
+    for (const std::string& entry : needed(known, of_type))
+        if (!given.find(entry)) reject(fmt::format("{}/{}", key, entry), "the key is missing");
+    const Place may = of_type.member("may");
     for (std::size_t i = 0; i < given.keys.size(); ++i) {
         if (given.keys[i] == "rope_type") continue;
+        if (known.has("own") && known.member("own").object().has(given.keys[i])) {
+            const JsonValue& own = known.member("own").member(given.keys[i]).json();
+            if (!same_value(given.items[i], own))
+                refuse(fmt::format("{}/{}", key, given.keys[i]),
+                       fmt::format("{} was not recorded, {} was", given.items[i].shown(), own.shown()));
+            continue;
+        }
         bool has = false;
         for (std::size_t n = 0; n < may.list().size(); ++n) has = has || may.at(n).text() == given.keys[i];
         const JsonValue& value = given.items[i];

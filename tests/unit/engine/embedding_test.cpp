@@ -18,15 +18,16 @@ struct Scratch {
     friend bool operator==(const Scratch&, const Scratch&) = default;
 };
 
-std::vector<std::int64_t> events(Recorded& r, std::int64_t ids, const Dims& weight, DType dtype) {
+std::vector<std::int64_t> events(Recorded& r, std::int64_t ids, const Dims& weight, DType dtype,
+                                 DType of_ids = DType::int64) {
     const Tensor grad = empty(r.session, {ids, weight[1]}, dtype);
     Tensor out;
-    return r.events([&] { out = sorted_embedding_backward(r.session, grad, ids, weight); });
+    return r.events([&] { out = sorted_embedding_backward(r.session, grad, ids, weight, 1, of_ids); });
 }
 
-Scratch scratch(Capability capability, std::string_view stack, std::int64_t ids) {
+Scratch scratch(Capability capability, std::string_view stack, std::int64_t ids, DType of_ids = DType::int64) {
     Recorded r(capability, 108, stack);
-    const auto e = events(r, ids, {32000, 64}, DType::bfloat16);
+    const auto e = events(r, ids, {32000, 64}, DType::bfloat16, of_ids);
     return {e[3], e[10], e[15]};
 }
 
@@ -51,6 +52,15 @@ TEST_CASE("cub's scratch follows its tunings for the card") {
     CHECK(scratch({8, 0}, "hf-2024-04", 16384) == Scratch{284159, 1023, 1279});
     CHECK(scratch({7, 5}, "hf-2024-04", 1000000) == Scratch{16381439, 25599, 1535});
     CHECK(scratch({9, 0}, "hf-2024-04", 1000000) == Scratch{16284159, 25599, 1535});
+}
+
+TEST_CASE("ids of 32 bits take tunings of their own") {
+    constexpr DType kShort = DType::int32;
+    CHECK(scratch({7, 5}, "hf-2026-11", 2000000, kShort) == Scratch{16182783, 46591, 1023});
+    CHECK(scratch({8, 0}, "hf-2026-11", 2000000, kShort) == Scratch{16323071, 12543, 1023});
+    CHECK(scratch({8, 9}, "hf-2026-11", 2000000, kShort) == Scratch{16323071, 46591, 1023});
+    CHECK(scratch({9, 0}, "hf-2026-11", 2000000, kShort) == Scratch{16323071, 5631, 1023});
+    CHECK(scratch({12, 0}, "hf-2026-11", 2000000, kShort) == Scratch{16323071, 5631, 1023});
 }
 
 TEST_CASE("up to 3072 ids need no sort") {

@@ -1,4 +1,4 @@
-// Layers that a text says, layers of a kind of their own at an end, and lists of factors.
+// Layers that a text says, of a kind or with sizes of their own, and lists of factors.
 #include <string>
 #include <string_view>
 
@@ -66,4 +66,41 @@ TEST_CASE("a first layer of its own kind stands before any others of the list") 
     CHECK(read_of("modernbert-decoder", R"("pad_token_id": 0, "local_attention": 100, "sliding_window": 64)") ==
           "config.json /sliding_window: 64 was not recorded for this type, 50 was (local_attention//2)");
     CHECK(read_of("mamba2", R"("num_hidden_layers": 1, "num_heads": 16, "head_dim": 8)") == "1 layers");
+}
+
+TEST_CASE("heads of each layer are those of its kind of attention") {
+    const auto read = [](std::string_view heads, std::string_view more = "") {
+        return read_of("laguna", fmt::format(R"("num_hidden_layers": 4, "num_attention_heads_per_layer": {},
+            "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"]{})",
+                                             heads, more));
+    };
+    CHECK(read("[4, 8, 8, 4]") == "4 layers");
+    CHECK(read("null") == "4 layers");
+    CHECK(read("[4, 8, 6, 4]") ==
+          "config.json /num_attention_heads_per_layer: layers of kind sliding_attention that differ were not recorded "
+          "for this type");
+    CHECK(read("[4, 8, 8]") == "config.json /num_attention_heads_per_layer: a list of 4 sizes is wanted");
+    CHECK(read("[4, 0, 0, 4]") == "config.json /num_attention_heads_per_layer: 0 cannot be");
+    CHECK(read("[4, 7, 7, 4]") == "config.json /num_key_value_heads: 2 does not divide 7");
+}
+
+TEST_CASE("rotary embeddings of a kind may be of another type, and turn the part that was recorded") {
+    const auto read = [](std::string_view full) {
+        return read_of("laguna", fmt::format(R"("num_hidden_layers": 4, "layer_types": ["full_attention",
+            "sliding_attention", "sliding_attention", "full_attention"], "rope_parameters": {{"full_attention": {{{}}},
+            "sliding_attention": {{"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 1.0}}}})",
+                                             full));
+    };
+    CHECK(read(R"("rope_type": "default", "rope_theta": 5e5, "partial_rotary_factor": 0.5)") == "4 layers");
+    CHECK(read(R"("rope_type": "yarn", "rope_theta": 5e5, "partial_rotary_factor": 0.5, "factor": 32.0,
+        "original_max_position_embeddings": 4096, "beta_fast": 64.0)") == "4 layers");
+    CHECK(read(R"("rope_type": "yarn", "rope_theta": 5e5, "partial_rotary_factor": 0.5, "factor": 32.0)") ==
+          "config.json /rope_parameters/full_attention/original_max_position_embeddings: the key is missing");
+    CHECK(read(R"("rope_type": "default", "rope_theta": 5e5, "partial_rotary_factor": 1.0)") ==
+          "config.json /rope_parameters/full_attention/partial_rotary_factor: 1.0 was not recorded, 0.5 was");
+    CHECK(read(R"("rope_type": "default", "rope_theta": 5e5)") ==
+          "config.json /rope_parameters/full_attention/partial_rotary_factor: the key is missing");
+    CHECK(read(R"("rope_type": "linear", "rope_theta": 5e5, "partial_rotary_factor": 0.5, "factor": 2.0)") ==
+          "config.json /rope_parameters/full_attention/rope_type: rotary embeddings of type \"linear\" were not "
+          "recorded for this type");
 }

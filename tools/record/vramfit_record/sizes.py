@@ -215,10 +215,19 @@ class Fit:
             for monomial, values in self.plain:
                 if all(t - v == n for t, v, n in zip(terms, values, numbers)):
                     return f"{name}-{monomial}"
+        if "max_position_embeddings" in self.keys and (found := self.positions(numbers)):
+            return found
         for name, terms in self.quotients:  # heads that share a key and a value, beside these
             if len({n - t for t, n in zip(terms, numbers)}) == 1:
                 return f"{name}{numbers[0] - terms[0]:+d}"
         return self.two_parts(numbers)
+
+    def positions(self, numbers: tuple[int, ...]) -> str | None:
+        """Positions behind the row, and those of two streams (transformers modeling_prophetnet.py, compute_buffered_relative_buckets)."""
+        name, terms = "max_position_embeddings", self.keys["max_position_embeddings"]
+        if all(t + s == n for t, (_, s), n in zip(terms, self.sizes, numbers)):
+            return f"{name}+S"
+        return _text(2, name, numbers[0] - 2 * terms[0]) if len({n - 2 * t for t, n in zip(terms, numbers)}) == 1 else None
 
     def two_parts(self, numbers: tuple[int, ...]) -> str | None:
         """A key and some heads beside it (queries of all heads, keys and values of one), or what a key leaves of a head."""

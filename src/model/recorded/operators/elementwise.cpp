@@ -66,8 +66,21 @@ Tensor unary(const Arguments& a) {
 template <Op op>
 Tensor comparison(const Arguments& a) {
     const Tensor left = a.tensor(0);
-    return Arguments::is_tensor(a.at(1)) ? compare(op, left, a.tensor(1)) : compare(op, left);
+    const bool is_number = !Arguments::is_tensor(a.at(1)) || a.is_of_host(a.at(1));
+    return is_number ? compare(op, left) : compare(op, left, a.tensor(1));
 }
+
+/// mask & mask, and of integers beside masks (ATen/native/BinaryOps.cpp bitwise_and: the dtype of both).
+template <Op op>
+Tensor bits(const Arguments& a) {
+    const Tensor left = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1))) return pointwise_result(left, left.dtype(), op);
+    const Tensor right = a.tensor(1);
+    return pointwise_result(left, right, result_type(left, right), op);
+}
+
+/// Of a tensor that is no mask too (ATen/native/UnaryOps.cpp logical_not).
+Tensor negated(const Arguments& a) { return compare(Op::logical_not, a.tensor(0)); }
 
 /// A number on the device to the power of integers.
 Tensor powers(const Arguments& a, const Tensor& base, const Tensor& exponents) {
@@ -163,7 +176,9 @@ Tensor chosen(const Arguments& a) {
     const network::Argument &first = a.at(1), &second = a.at(2);
     const auto other = [&](const network::Argument& argument, const network::Argument& beside) {
         if (Arguments::is_tensor(argument)) return a.tensor(argument);
-        const DType dtype = Arguments::is_tensor(beside) ? a.tensor(beside).dtype() : DType::float32;
+        const bool whole = argument.is(network::Argument::Kind::integer);  // two integers are int64
+        const DType own = whole && beside.is(network::Argument::Kind::integer) ? DType::int64 : DType::float32;
+        const DType dtype = Arguments::is_tensor(beside) ? a.tensor(beside).dtype() : own;
         return empty(a.session(), {}, dtype, Op::scalar_tensor);
     };
     const Tensor condition = a.tensor(0);
@@ -202,6 +217,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.nn.functional.sigmoid", unary<sigmoid>},
     {"torch.nn.functional.tanh", unary<tanh>},
     {"torch.nn.functional.softplus", unary<softplus>},
+    {"torch.nn.functional.logsigmoid", unary<log_sigmoid>},
     {"torch.exp", unary<exp>},
     {"torch.Tensor.exp", unary<exp>},
     {"torch.expm1", unary<expm1>},
@@ -241,8 +257,9 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.lt", comparison<Op::lt>},
     {"torch.Tensor.gt", comparison<Op::gt>},
     {"torch.Tensor.ge", comparison<Op::ge>},
-    {"torch.Tensor.__and__", comparison<Op::bitwise_and>},
-    {"torch.Tensor.__or__", comparison<Op::bitwise_or>},
+    {"torch.Tensor.__and__", bits<Op::bitwise_and>},
+    {"torch.Tensor.__or__", bits<Op::bitwise_or>},
+    {"torch.Tensor.logical_not", negated},
     {"torch.logical_or", comparison<Op::logical_or>},
     {"torch.logical_and", comparison<Op::logical_and>},
     {"torch.where", chosen},

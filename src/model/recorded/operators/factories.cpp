@@ -81,6 +81,12 @@ Tensor identity(const Arguments& a) {
     return empty(a.session(), {rows, columns}, a.dtype(a.find("dtype")).value_or(DType::float32), Op::eye);
 }
 
+/// torch.scalar_tensor(number), which has no dimensions (ATen/native/TensorFactories.cpp scalar_tensor).
+Tensor one_number(const Arguments& a) {
+    refuse_host(a, a.find("device"));
+    return empty(a.session(), {}, a.dtype(a.find("dtype")).value_or(DType::float32), Op::scalar_tensor);
+}
+
 /// torch.arange(end), (begin, end) or (begin, end, step).
 Tensor range(const Arguments& a) {
     refuse_host(a, a.find("device"));
@@ -102,11 +108,12 @@ Tensor new_beside(const Arguments& a) {
     return empty(a.session(), a.dims(1), a.dtype(a.find("dtype")).value_or(t.dtype()), op);
 }
 
-/// torch.tensor of one number: copied from the host, which waits.
+/// torch.tensor of numbers of the host: copied from there, which waits (torch/csrc/utils/tensor_new.cpp
+/// internal_new_from_data).
 Tensor from_data(const Arguments& a) {
-    if (!a.makes_scalar()) a.refuse("more than one number");
     refuse_host(a, a.find("device"));
-    Tensor t = empty(a.session(), {}, a.dtype(a.find("dtype")).value_or(DType::float32), Op::to_copy);
+    const auto dtype = a.makes_scalar() ? a.dtype(a.find("dtype")) : a.result_dtype();
+    Tensor t = empty(a.session(), a.result_sizes(), dtype.value_or(DType::float32), Op::to_copy);
     a.session().streams.host_waits(0);
     return t;
 }
@@ -125,6 +132,7 @@ constexpr NamedOperator kFactories[] = {
     {"torch.ones", filled<Op::ones>},
     {"torch.empty", filled<Op::empty>},
     {"torch.full", full_of_number},
+    {"torch.scalar_tensor", one_number},
     {"torch.zeros_like", filled_like<Op::zeros_like>},
     {"torch.ones_like", filled_like<Op::ones_like>},
     {"torch.empty_like", filled_like<Op::empty_like>},

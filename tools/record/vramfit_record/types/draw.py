@@ -18,7 +18,9 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
 def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
     """Its keys as the type calls them. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
     heads = chance.choice((2, 3, 4, 6, 8))
-    kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
+    kv = heads if at == 2 and "fewer" not in type_ else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
+    if type_["model_type"] == "inkling_text":
+        heads, kv = 2 * kv, kv
     if type_["model_type"] in TWICE_THE_PAIRS:
         heads, kv = 4 * chance.randint(2, 4), 2
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
@@ -31,6 +33,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
+    sizes |= {"swa_num_key_value_heads": few, "swa_num_attention_heads": few * chance.choice((2, 3)), "swa_head_dim": 8 * chance.randint(1, 9)}
     sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
@@ -62,6 +65,8 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
         config |= {layers["step"]["key"]: step, layers["step"]["offset"]["key"]: chance.randint(1, step - 1)}
     elif "second" in layers:
         config |= in_two_ways(type_, keys, chance)
+        if "sizes" in layers:
+            config |= sizes_of_layers(type_, config, keys, at, chance)
     elif "letters" in layers:
         del config[layers["key"]]
         config |= by_letters(type_, chance)
@@ -84,6 +89,21 @@ def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Ran
             "num_key_value_heads": chance.choice([1, *fewer]), **({"num_global_key_value_heads": chance.choice(fewer)} if fewer else {}), "global_head_dim": 8 * chance.randint(33, 70)}
     if chance.random() < 0.5:
         said["rope_parameters"] = {kind: {"rope_type": row["type"], **{name: 0.5 if "factor" in name else 20000.0 for name in row["may"]}} for kind, row in type_["rope_of_kinds"].items()}
+    return said
+
+
+def sizes_of_layers(type_: dict[str, Any], config: dict[str, Any], keys: Keys, at: int, chance: random.Random) -> dict[str, Any]:
+    """Heads of each layer, and rotary embeddings of each kind of layer."""
+    pairs, row = config["num_key_value_heads"], type_["layers"]["sizes"]
+    of = {kind: pairs * chance.randint(2, 4) for kind in row["names"]}
+    said: dict[str, Any] = {row["key"]: [of[kind] for kind in config[keys.list]]} if at == 2 or chance.random() < 0.8 else {}
+    if chance.random() < 0.7:
+        said["rope_parameters"] = {kind: {"rope_type": known["type"], "rope_theta": 20000.0, **known["own"]} for kind, known in type_["rope_of_kinds"].items()}
+        for kind, known in type_["rope_of_kinds"].items():
+            if "yarn" in known.get("others", {}) and chance.random() < 0.7:
+                values = {**{k: v for part in ROPE["yarn"] for k, v in part.items()}}
+                names = [n for n in known["others"]["yarn"]["may"] if n != "rope_theta" and (n in known["others"]["yarn"]["needs"] or chance.random() < 0.5)]
+                said["rope_parameters"][kind] |= {"rope_type": "yarn", **{n: values[n][chance.randint(0, 2)] for n in names}}
     return said
 
 

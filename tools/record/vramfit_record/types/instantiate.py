@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .kinds import at_ends, by_letters, layers_listed, state_among
+from .kinds import at_ends, by_letters, layers_listed, sizes_of_kinds, state_among
 from .parts import flattened
 from .sharing import rope_not_known, state_of, with_roles
 from .trees import moved, name_of_row
@@ -48,6 +48,8 @@ class Config:
         self.read_layers()
         for row in type_["keys"]:
             self.read(row)
+        if "sizes" in type_["layers"]:
+            self.read_sizes(type_["layers"]["sizes"])
         if "rope_of_kinds" in type_:
             if problem := rope_not_known(type_["rope_of_kinds"], self.given):
                 raise NotKnown(problem)
@@ -138,6 +140,13 @@ class Config:
             raise NotKnown(f"layer_types: {state}")
         self.kinds, self.chosen[LAYERS] = kinds, state
         self.values[row["key"]] = count
+
+    def read_sizes(self, row: dict[str, Any]) -> None:
+        """A size for each layer, which those of one attention share."""
+        found = sizes_of_kinds(row, self.kinds, self.given, self.values.get(row["default"]))
+        if isinstance(found, str):
+            raise NotKnown(found)
+        self.values |= found
 
     def share(self, row: dict[str, Any], kinds: list[str]) -> None:
         """The last layers take keys and values of others."""

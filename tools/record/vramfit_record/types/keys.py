@@ -13,8 +13,8 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
-from .kinds import at_ends
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
+from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
@@ -48,6 +48,7 @@ class Keys:
         self.shared = SHARED.get(self.model_type, {})
         self.step = STEPS.get(self.model_type, {})
         self.second = SECOND.get(self.model_type, {})
+        self.of_kinds = SIZES_OF_KINDS.get(self.model_type, {})
         self.count = "" if self.second else next((name for name in COUNTS if name in self.defaults), "")
         self.list = "layer_types" if self.second or self.shared or self.model_type in BY_PLACES else "" if self.count else LIST_OF.get(self.model_type) or next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
@@ -57,7 +58,7 @@ class Keys:
             if name in self.defaults and name not in self.has_to_be and (states := self.states_of(name, self.defaults[name])):
                 self.states[name] = states
         self.said = SAID.get(self.model_type, ())
-        self.states |= {name: [SIZE] for name in self.said}
+        self.states |= {name: [SIZE] for name in (*self.said, *self.of_kinds.get("names", {}).values())}
         self.states[LAYERS] = self.layer_states()
         self.own_rope = "rope_parameters" in self.defaults and self.model_type not in ROPE_OF_KINDS
         if self.own_rope:
@@ -197,6 +198,7 @@ class Keys:
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
         if self.second:
             row["second"] = self.second_row(key)
+        row |= {"sizes": self.of_kinds} if self.of_kinds else {}
         row |= {"ends": ENDS[self.model_type]} if self.model_type in ENDS else {}
         return {**row, "repeated": REPEATED[self.model_type]} if self.model_type in REPEATED else row
 
@@ -209,7 +211,7 @@ class Keys:
             return {**row, "step": {"key": self.second["step"], "default": self.defaults[self.second["step"]]}}
         if "count" in self.second:
             return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
-        values = {k: v for k, v in self.values(self.base(), 0).items() if k != self.second["list"]}
+        values = {k: v for k, v in self.values(self.base(), 0).items() if k not in (self.second["list"], self.of_kinds.get("key"))}
         kinds = self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]
         begin = kinds[:kinds.index(SPARSE)]
         assert set(kinds[len(begin):]) == {SPARSE}
@@ -218,7 +220,7 @@ class Keys:
     def kinds_by_default(self, key: str) -> list[str]:
         """Of 48 layers; none where a class has a default for one number of layers only."""
         try:
-            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None}
+            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {})}
             kinds = self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
             return kinds if len(kinds) == 48 else []
         except Exception:  # noqa: BLE001  the class's own refusal
@@ -311,6 +313,7 @@ class Keys:
             elif name != EQUAL_HEADS and name not in self.pairs:
                 sizes = self.sizes(name, chosen)
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
+        values |= sizes_listed(self.of_kinds, values, chosen[LAYERS])
         values |= {**dict.fromkeys(self.towers.values(), 2), **SAID_IN_PARTS.get(self.model_type, {})}
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]

@@ -16,6 +16,26 @@ def layers_listed(row: dict[str, Any], given: dict[str, Any]) -> int | None:
     return len(said) if isinstance(said, (list, str)) else None
 
 
+def sizes_of_kinds(row: dict[str, Any], kinds: list[str], given: dict[str, Any], default: Any) -> dict[str, int] | str:
+    """The size that layers of each attention share, by its name; or what stands against it."""
+    sizes = given.get(row["key"])
+    sizes = [default] * len(kinds) if sizes is None else sizes
+    if not isinstance(sizes, list) or len(sizes) != len(kinds) or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
+        return f"{row['key']}: {sizes}"
+    found: dict[str, int] = {}
+    for kind, size in zip(kinds, sizes):
+        name = row["names"][kind.split("+")[-1]]
+        if found.setdefault(name, size) != size:
+            return f"{row['key']}: layers of {kind.split('+')[-1]} differ"
+    return found
+
+
+def sizes_listed(row: dict[str, Any], values: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
+    """The list with a size for each layer, in place of the sizes of its kinds."""
+    of = {kind: values.pop(name) for kind, name in row.get("names", {}).items()}
+    return {row["key"]: [of[kind.split("+")[-1]] for kind in kinds]} if row else {}
+
+
 def at_ends(ends: dict[str, str], kinds: list[str]) -> list[str]:
     """Layers of which the first or the last one is of a kind of its own."""
     last = len(kinds) - 1

@@ -23,11 +23,13 @@ SIZES: dict[str, tuple[int, ...]] = {
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "mamba_num_heads": (40, 16, 24), "mamba_head_dim": (22, 10, 26), "ssm_state_size": (36, 44, 28), "moe_latent_size": (68, 92, 124), "moe_shared_expert_intermediate_size": (184, 232, 88),
     "mamba_d_ssm": (224, 440, 320), "mamba_dt_rank": (21, 33, 45), "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
-    "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
+    "dim_head": (40, 24, 56), **dict.fromkeys(("dim_ff", "d_inner"), (208, 344, 392)), "router_hidden_size": (84, 132, 156), "swa_num_attention_heads": (30, 18, 28), "swa_num_key_value_heads": (5, 9, 7), "swa_head_dim": (28, 44, 36),
+    "sliding_window_size": (1031, 1153, 1277), "d_rel": (22, 38, 14), "rel_extent": (1063, 1187, 1301), "unpadded_vocab_size": (317, 443, 251), "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
     "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94),
     "index_topk": (1033, 1163, 1283), "index_n_heads": (11, 9, 17), "index_head_dim": (98, 66, 122)}
-#: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding).
-SIZES_OF = dict.fromkeys(("marian", "pegasus"), {"max_position_embeddings": (503, 701, 607)})
+#: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding), or all pairs of positions are
+#: looked up (modeling_prophetnet.py compute_all_stream_relative_buckets).
+SIZES_OF = dict.fromkeys(("marian", "pegasus", "prophetnet"), {"max_position_embeddings": (503, 701, 607)})
 #: The class asks for an even number of pairs of keys and values.
 SIZES_OF["diffllama"] = {"num_attention_heads": (24, 16, 20)}
 #: Types whose sliding layers have twice the pairs of keys and values, which are repeated even so.
@@ -71,12 +73,15 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          # As its small models are published: no experts.
                                          "jamba": {"num_experts": [1], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["silu"], "attention_dropout": [0.0], "use_mambapy": [False], "use_associative_scan": [True]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
+                                         "zaya": {**RARE, "num_experts_per_tok": [1], "sliding_window": [SIZE], "lm_head_bias": [False, True]},
+                                         "inkling_text": {"n_shared_experts": [2], "conv_kernel_size": [4], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
+                                         "laguna": {**RARE, "sliding_window": [SIZE], "gating": [True, "per-head", "per-element"], "moe_apply_router_weight_on_input": [False], "moe_router_logit_softcapping": [0.0, REAL]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
-ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
+ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"}}
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
@@ -87,6 +92,9 @@ LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid", "nemotron
 STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("linear_attention", "linear_attention"), ("linear_attention", "full_attention"))] + [["full_attention"] * 4]
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
                                             "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "laguna": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
+                                            "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
@@ -94,7 +102,7 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
 #: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS), the last one's attention a bias
 #: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block), has no norm (modeling_modernbert_decoder.py) or no choice of a layer before it (modeling_glm_moe_dsa.py GlmMoeDsaModel).
 ENDS: dict[str, dict[str, str]] = {"openai-gpt": {"first": "first"}, "gpt_neox_japanese": {"last": "last"},
-                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa"), {"first": "first"})}
+                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa", "rwkv"), {"first": "first"})}
 #: A text with a letter for each layer, where there is no list (5.17.0 configuration_nemotron_h.py NemotronHConfig._pattern_to_list).
 LETTERS = {"nemotron_h": {"key": "hybrid_override_pattern", "kinds": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}}}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
@@ -172,7 +180,11 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = {"list": "mlp_layer_types"}
+#: Lists with a size for each layer, which layers of one attention share: the list, the key that all layers have without it, and the name of the size of each kind.
+SIZES_OF_KINDS: dict[str, dict[str, Any]] = {"laguna": {"key": "num_attention_heads_per_layer", "default": "num_attention_heads",
+                                                       "names": {"full_attention": "heads_of_full_attention", "sliding_attention": "heads_of_sliding_attention"}}}
+SIZES |= {"heads_of_full_attention": (24, 16, 26), "heads_of_sliding_attention": (18, 36, 14)}
 #: Layers of which every so manieth, from one on, has the second kind: the keys that say it (5.17.0 configuration_jamba.py JambaConfig.layers_block_type).
 STEPS: dict[str, dict[str, Any]] = {"jamba": {"key": "attn_layer_period", "offset": "attn_layer_offset", "kinds": ["linear_attention", "full_attention"]}}
 #: Where every so manieth layer is sparse.
@@ -202,22 +214,29 @@ WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq
         "falcon_h1": {"mamba_norm_before_gate": "mamba_rms_norm"},
         "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
+FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "inkling_text": [["num_key_value_heads", "num_attention_heads"], ["swa_num_key_value_heads", "swa_num_attention_heads"]], "laguna": [["num_key_value_heads", name] for name in SIZES_OF_KINDS["laguna"]["names"].values()], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
                  **dict.fromkeys(("mellum", "modernbert-decoder", "mimo_v2_flash"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
+ROPE_OF_KINDS["zaya"] = {kind: {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 0.5}} for kind in ("hybrid", "hybrid_sliding")}
+#: As published: half of each head is turned with full attention, perhaps scaled by yarn, which goes into frequencies and one factor; all of it with a window.
+ROPE_OF_KINDS["laguna"] = {"full_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 0.5},
+                                              "others": {"yarn": {"needs": ["factor", "original_max_position_embeddings"], "may": ["rope_theta", "factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "attention_factor"]}}},
+                           "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 1.0}}}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
 
 #: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
 #: Of those whose text part may be of several types: the whole's type and the text part's. What a config.json says of both is the type's name here.
-OF_TEXT = {"mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3")}
+OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3")}
 TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
 PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
+PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go through one linear layer
+HAS_TO_BE["fuyu"] = {"whole_hidden_size": ("hidden_size",)}
 #: Lists of layers that no batch of text runs, and the key that says how many there are.
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
-                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"})}
+                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {}}
 SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
 #: Sizes of images go into a number of positions that is no product of keys: what published models have.
 PLAIN["gemma3"] = {"vision_image_size": [896], "vision_patch_size": [14], "attention_bias": [False], "attention_dropout": [0.0], "final_logit_softcapping": [None],

@@ -81,7 +81,7 @@ class TypeRecorder:
             keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t in ROPE_OF_MIXTURES.get(keys.model_type, ("yarn",)) or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE
                                        and t in ROPE_OF_PARTS.get(keys.model_type, ROPE)]
         for name in list(keys.states):
-            if name not in APART and name not in keys.pairs and name not in keys.reads | READ_BY_OTHERS.get(keys.model_type, set()):
+            if name not in APART and name not in keys.pairs and name not in keys.reads | READ_BY_OTHERS.get(keys.model_type, set()) | set(keys.of_kinds.get("names", {}).values()):
                 del keys.states[name]
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
@@ -172,7 +172,7 @@ class TypeRecorder:
     def key_rows(self) -> list[dict[str, Any]]:
         keys, rows = self.keys, []
         for name, states in keys.states.items():
-            if name in APART or name in keys.pairs:
+            if name in APART or name in keys.pairs or name in keys.of_kinds.get("names", {}).values():
                 continue
             row: dict[str, Any] = {"key": name, "states": sorted(states, key=lambda s: s in VARIED)}  # the first that fits: plain values go first
             if name in ALSO.get(keys.model_type, {}):
@@ -204,8 +204,9 @@ class TypeRecorder:
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
         rows += [{"key": name, "factors": count} for name, count in FACTORS.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
-        rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name and alias not in OF_DECODERS.get(keys.model_type, ())]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.step.get("key"), keys.step.get("offset"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
+        rows += [{"key": alias, "absent": True} for alias, name in keys.names.items()
+                 if alias != name and alias not in (*OF_DECODERS.get(keys.model_type, ()), *ALSO.get(keys.model_type, {}).values()) and (name in keys.states or name in keys.reads or keys.model_type != "inkling_text")]
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.of_kinds.get("key"), keys.step.get("key"), keys.step.get("offset"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):
             own = name[len(part_of(keys.parts, name)[1]):] if keys.parts else name  # as the part calls it
             if own.startswith("_") or callable(getattr(keys.text, own, None)) or (own != name and own in NO_PART_OF_PARTS):

@@ -115,9 +115,13 @@ def rope_not_known(kinds: dict[str, Any], config: dict[str, Any]) -> str:
         return f"rope_parameters: {given}"
     for kind, known in kinds.items():
         entries = dict(given[kind] or {})
-        if entries.pop("rope_type", None) != known["type"] or "rope_theta" not in entries:
+        type_, own = entries.pop("rope_type", None), known.get("own", {})
+        other = {known["type"]: {"needs": [], "may": known["may"]}, **known.get("others", {})}.get(type_)
+        if other is None or not {"rope_theta", *own, *other["needs"]} <= set(entries):
             return f"rope_parameters.{kind}: {given[kind]}"
         for name, value in entries.items():
-            if name not in known["may"] or not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
+            if name in own and value != own[name]:
+                return f"rope_parameters.{kind}.{name}: {value}, recorded with {own[name]}"
+            if name not in (*own, *other["may"]) or not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
                 return f"rope_parameters.{kind}.{name}: {value}"
     return ""
