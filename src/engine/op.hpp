@@ -176,7 +176,8 @@ namespace vramfit::engine {
     X(rand_like, "aten::rand_like")                                         \
     X(scatter, "aten::scatter")                                             \
     X(index_copy, "aten::index_copy")                                       \
-    X(roll, "aten::roll")
+    X(roll, "aten::roll")                                                   \
+    X(var_mean, "aten::var_mean")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

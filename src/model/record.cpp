@@ -54,9 +54,6 @@ void ask_for_bf16(const Run& run, bool load_first) {
     const Tensor one = empty(run.session, {1}, DType::bfloat16, Op::to_copy);
 }
 
-/// Trainers of trl's experiments prepare models and cast adapters by trl's own functions, the others by peft's.
-bool prepares_by_trl(LoopKind kind) { return prepares_by_itself(kind) && !is_contrast(kind); }
-
 /// What is done to the loaded network by the plan; false: nothing.
 bool prepare(const Run& run, Network& network) {
     const TrainPlan& plan = run.plan;

@@ -239,7 +239,7 @@ void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
 /// Where the loss that balances experts stops in the libraries, or was not compared.
 void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
     const LoopKind kind = run.plan.loop.kind;
-    const bool sft = (kind == LoopKind::sft || has_reference(kind)) && run.stack.sft_balances_experts();
+    const bool sft = (kind == LoopKind::sft || loads_reference(kind)) && run.stack.sft_balances_experts();
     const char* const where = sft ? "training.router_aux_loss_coef" : "model.output_router_logits";
     const char* const hint = sft ? "0 switches it off" : "leave it out: transformers does not add it by default";
     const auto refuse = [&](std::string what) { problems.push_back({where, std::move(what), hint}); };

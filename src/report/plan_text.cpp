@@ -116,7 +116,7 @@ std::string batch(const TrainPlan& plan, Axes axes) {
     if (!plan.batch.lengths.empty() && axes != Axes::listed)
         return out + fmt::format(" at most, rows of {} tokens", fmt::join(row_lengths(plan), ", "));
     if (plan.loop.kind == LoopKind::reward) return out + ", pairs of a chosen and a rejected row";
-    if (plan.loop.kind == LoopKind::kto)
+    if (has_unpaired_rows(plan.loop.kind))
         return out + fmt::format(", a completion in each row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));
     if (generates_rows(plan.loop.kind)) {

@@ -34,6 +34,7 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::gkd: return "GKD, ";
         case LoopKind::online_dpo: return "online DPO, ";
         case LoopKind::prm: return "process reward model, ";
+        case LoopKind::bco: return "BCO, ";
         default: return "";
     }
 }

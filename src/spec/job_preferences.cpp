@@ -39,7 +39,7 @@ std::vector<std::int64_t> or_one(std::vector<std::int64_t> list) {
     return list;
 }
 
-/// KTO: true or false of each row, over and over.
+/// KTO, BCO: true or false of each row, over and over.
 void read_desirable(ObjectReader& batch, std::vector<bool>& out) {
     const JsonValue* value = batch.value("desirable");
     if (!value || value->kind == JsonValue::Kind::null) return;
@@ -65,6 +65,9 @@ constexpr std::string_view kIgnoredByDpo[] = {"beta",
 constexpr std::string_view kIgnoredByReward[] = {"eos_token"};
 constexpr std::string_view kIgnoredByKto[] = {"beta", "desirable_weight", "undesirable_weight", "ref_model_mixup_alpha",
                                               "ref_model_sync_steps"};
+// trl.experimental.bco.BCOConfig of 1.9.0; the densities are of a classifier that needs an embedding_func.
+constexpr std::string_view kIgnoredByBco[] = {"beta", "max_completion_length", "prompt_sample_size",
+                                              "min_density_ratio", "max_density_ratio"};
 constexpr std::string_view kIgnoredByContrast[] = {"beta", "label_smoothing", "simpo_gamma", "truncation_mode",
                                                    "max_completion_length"};
 constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "model_init_kwargs",
@@ -137,8 +140,8 @@ void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
     const auto chosen = lengths(batch, "completion_length", {kPairsByDefault});
     const auto rejected = has_pairs(kind) ? lengths(batch, "rejected_length", chosen) : chosen;
     std::vector<bool> desirable;
-    if (kind == LoopKind::kto) desirable = {true, false};  // the tracer's
-    if (kind == LoopKind::kto) read_desirable(batch, desirable);
+    if (has_unpaired_rows(kind)) desirable = {true, false};  // the tracer's
+    if (has_unpaired_rows(kind)) read_desirable(batch, desirable);
     const bool padded = kind == LoopKind::gkd && batch.boolean("padded").value_or(false);
     batch.refuse_unknown();
     const std::size_t rows = std::max({prompt.size(), chosen.size(), rejected.size()});
@@ -246,6 +249,9 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::gkd: return;  // read_gkd
         case LoopKind::online_dpo: return read_online(training, plan);
         case LoopKind::prm: return judge_others(training, {}, kIgnoredByPrm);
+        case LoopKind::bco:
+            ObjectReader::set(plan.precompute_ref_log_probs, training.boolean("precompute_ref_log_probs"));
+            return judge_others(training, kRefusedByContrast, kIgnoredByBco);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
 }
@@ -294,7 +300,7 @@ JsonValue pairs_to_json(const TrainPlan& plan) {
         out.put("rejected_length", numbers(or_one(rejected)));
         return out;
     }
-    if (plan.loop.kind != LoopKind::kto) return out;
+    if (!has_unpaired_rows(plan.loop.kind)) return out;
     std::vector<JsonValue> desirable;
     for (const bool label : pairs.desirable) desirable.push_back(JsonValue::of(label));
     for (std::int64_t row = 0; pairs.desirable.empty() && row < plan.training.per_device_train_batch_size; ++row)

@@ -9,7 +9,7 @@ namespace vramfit {
 namespace {
 
 // Folders of trl 1.16's trainer and experimental, and trainers of 0.24 that are gone.
-constexpr std::array<std::string_view, 15> kOthers = {"gold",
+constexpr std::array<std::string_view, 14> kOthers = {"gold",
                                                       "distillation",
                                                       "async_grpo",
                                                       "async_distillation",
@@ -21,7 +21,6 @@ constexpr std::array<std::string_view, 15> kOthers = {"gold",
                                                       "tpo",
                                                       "iw_opd",
                                                       "ppo",
-                                                      "bco",
                                                       "xpo",
                                                       "nash_md"};
 

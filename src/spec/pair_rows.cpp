@@ -22,6 +22,18 @@ void pad_rows(BatchPlan& batch, std::int64_t multiple) {
         for (std::int64_t& tokens : *shorter) tokens += padding;
 }
 
+CompletionLengths completion_lengths(const BatchPlan& batch) {
+    const PairLengths& pairs = batch.pairs;
+    CompletionLengths out{0, batch.sequence_length};
+    for (std::size_t row = 0; row < std::max(pairs.prompt.size(), pairs.chosen_shorter.size()); ++row) {
+        const std::int64_t tokens = batch.sequence_length - pairs.prompt[row % pairs.prompt.size()] -
+                                    pairs.chosen_shorter[row % pairs.chosen_shorter.size()];
+        out.longest = std::max(out.longest, tokens);
+        out.shortest = std::min(out.shortest, tokens);
+    }
+    return out;
+}
+
 // trl 1.16.0 grpo_trainer.py and rloo_trainer.py _get_train_sampler, _generate_single_turn,
 // _generate_and_score_completions.
 GroupRows group_rows(const TrainPlan& plan) {

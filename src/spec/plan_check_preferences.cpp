@@ -158,7 +158,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                          "2, or the loss apo_zero_unpaired");
     const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
     const bool one_batch = plan.loop.steps * plan.training.gradient_accumulation_steps == 1;
-    if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0 && !one_batch)
+    if (has_unpaired_rows(plan.loop.kind) && labels > 1 && rows % labels != 0 && !one_batch)
         problems.unsupported(
             "batch.desirable",
             fmt::format("{} labels for batches of {} rows, so that batches differ, are not supported", labels, rows),

@@ -20,7 +20,8 @@ enum class LoopKind : std::uint8_t {
     rloo,
     gkd,
     online_dpo,
-    prm
+    prm,
+    bco
 };
 /// trl's trainers of preferences, and that of distillation, whose rows have prompts too.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
@@ -32,19 +33,27 @@ constexpr bool generates_rows(LoopKind kind) {
 constexpr bool generates_pairs(LoopKind kind) { return kind == LoopKind::online_dpo; }
 /// Which generate tokens, or may: lengths share no recording, so that there is no formula over them.
 constexpr bool may_generate(LoopKind kind) { return generates_rows(kind) || kind == LoopKind::gkd; }
+/// Whose rows stand alone, each desirable or not.
+constexpr bool has_unpaired_rows(LoopKind kind) { return kind == LoopKind::kto || kind == LoopKind::bco; }
 /// Whose batch has a chosen and a rejected row of each pair.
 constexpr bool has_pairs(LoopKind kind) {
-    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::gkd && kind != LoopKind::prm &&
+    return is_preference(kind) && !has_unpaired_rows(kind) && kind != LoopKind::gkd && kind != LoopKind::prm &&
            !generates_rows(kind);
 }
+/// Which compare the policy with a reference that they load, and balance experts by an argument of their own.
+constexpr bool loads_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
+/// Whose reference of full fine-tuning is a copy of the policy.
+constexpr bool copies_reference(LoopKind kind) { return kind == LoopKind::online_dpo || kind == LoopKind::bco; }
 /// Which compare the policy with a reference.
-constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
+constexpr bool has_reference(LoopKind kind) { return loads_reference(kind) || kind == LoopKind::bco; }
 /// Those without one and with whole logits, which trl has among its experiments.
 constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
 
 /// Whose trainer prepares packed weights and makes adapters by itself, as trl's experiments do.
 constexpr bool prepares_by_itself(LoopKind kind) {
-    return is_contrast(kind) || kind == LoopKind::online_dpo || kind == LoopKind::prm;
+    return is_contrast(kind) || kind == LoopKind::bco || kind == LoopKind::online_dpo || kind == LoopKind::prm;
 }
+/// Of these, which prepare and cast by trl's own functions in place of peft's.
+constexpr bool prepares_by_trl(LoopKind kind) { return kind == LoopKind::online_dpo || kind == LoopKind::prm; }
 
 }  // namespace vramfit

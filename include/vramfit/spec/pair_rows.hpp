@@ -13,6 +13,12 @@ inline constexpr std::int64_t kFactoryMultiple = 8;
 /// Makes the longest row a multiple of so many tokens: the others are that much shorter than it.
 void pad_rows(BatchPlan& batch, std::int64_t multiple);
 
+/// Tokens of chosen completions, or of those of rows that stand alone: of the longest one and of the shortest one.
+struct CompletionLengths {
+    std::int64_t longest = 0, shortest = 0;
+};
+CompletionLengths completion_lengths(const BatchPlan& batch);
+
 /// The rows that GRPO or RLOO generates at once.
 struct GroupRows {
     std::int64_t rows = 0;        ///< of which each has a completion

@@ -48,7 +48,8 @@ inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer},
                                                  {"rloo", LoopKind::rloo},
                                                  {"gkd", LoopKind::gkd},
                                                  {"online_dpo", LoopKind::online_dpo},
-                                                 {"prm", LoopKind::prm}};
+                                                 {"prm", LoopKind::prm},
+                                                 {"bco", LoopKind::bco}};
 inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {{"dapo", GroupLoss::dapo},   {"grpo", GroupLoss::grpo},
@@ -144,6 +145,7 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::gkd: return "GKDTrainer";
         case LoopKind::online_dpo: return "OnlineDPOTrainer";
         case LoopKind::prm: return "PRMTrainer";
+        case LoopKind::bco: return "BCOTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }

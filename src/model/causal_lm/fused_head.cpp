@@ -89,7 +89,7 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
 bool scores_in_chunks(const Run& run) {
     const TrainPlan& plan = run.plan;
     if (plan.loop.kind == LoopKind::sft) return run.stack.sft_scores_in_chunks();
-    const bool by_head = has_reference(plan.loop.kind) || generates_rows(plan.loop.kind);
+    const bool by_head = loads_reference(plan.loop.kind) || generates_rows(plan.loop.kind);
     return by_head && !by_llama_factory(plan) && run.stack.dpo_scores_in_chunks();
 }
 

@@ -344,13 +344,16 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
         if (is_packed) wait_for_rows();
         if (asks_reference(run.plan) && !by_ms_swift(run.plan)) reference = make_reference(run, network);
         place_evaluated_networks(run);
-        if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
+        if (run.plan.preference.precompute_ref_log_probs && !precomputes_in_training(run.plan))
+            precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
     if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
     if (reference.pieces) reference.network->uncollected.clear();
     session.recorder.empty_cache();
+    if (run.plan.preference.precompute_ref_log_probs && precomputes_in_training(run.plan))
+        precompute_references(run, network);
     TrainingPlan outside = run.plan.training;
     std::optional<StepInBackward> inside;
     if (outside.optimizer_in_backward) {

@@ -69,14 +69,14 @@ void count_masked(const Tensor& routing, const Tensor& experts, Size count, cons
 
 bool balances_experts(const Run& run) {
     if (run.spec.recording)
-        return (run.plan.loop.kind == LoopKind::sft || has_reference(run.plan.loop.kind)) &&
+        return (run.plan.loop.kind == LoopKind::sft || loads_reference(run.plan.loop.kind)) &&
                run.stack.sft_balances_experts() &&
                network::sft_asks_routers(*run.spec.recording, run.plan.training.router_aux_loss_coef);
     if (!run.spec.mixture) return false;
     const MixtureSpec& mixture = *run.spec.mixture;
     // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: the model's own switch does not count.
     const LoopKind kind = run.plan.loop.kind;
-    if ((kind == LoopKind::sft || has_reference(kind)) && run.stack.sft_balances_experts())
+    if ((kind == LoopKind::sft || loads_reference(kind)) && run.stack.sft_balances_experts())
         return run.plan.training.router_aux_loss_coef.value_or(mixture.router_aux_loss_coef.value_or(1)) != 0;
     return mixture.output_router_logits;
 }

@@ -1,6 +1,7 @@
 // Which of trl's trainers computes the loss.
 #include "model/preferences/loss.hpp"
 
+#include "model/preferences/bco/loss.hpp"
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/dpo.hpp"
 #include "model/preferences/kto.hpp"
@@ -48,6 +49,7 @@ Tensor preference_loss(const Run& run, Network& network, const Reference& refere
         case LoopKind::orpo:
         case LoopKind::cpo: return contrast_loss(run, network, batch, place);
         case LoopKind::kto: return kto_loss(run, network, reference, batch, place);
+        case LoopKind::bco: return bco_loss(run, network, reference, batch, place);
         default: return dpo_loss(run, network, reference, batch, place, wrapper);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/preferences/bco/loss.hpp"
 #include "model/preferences/dpo.hpp"
 #include "model/preferences/kto.hpp"
 #include "model/preferences/rows.hpp"
@@ -20,6 +21,14 @@ TrainPlan plan_of_scoring(const Run& run) {
     return plan;
 }
 
+std::vector<Tensor> scores_of(const Run& run, Network& policy, const Batch& batch) {
+    switch (run.plan.loop.kind) {
+        case LoopKind::kto: return precomputed_unpaired(run, policy, batch);
+        case LoopKind::bco: return precomputed_classified(run, policy, batch);
+        default: return precomputed_pairs(run, policy, batch);
+    }
+}
+
 /// The scores of a data set of so many batches, of which the second is like all later ones.
 void score_rows(const Run& run, Network& policy, std::int64_t batches) {
     {
@@ -29,16 +38,20 @@ void score_rows(const Run& run, Network& policy, std::int64_t batches) {
         std::vector<Tensor> scores;
         for (std::int64_t number = 0; number < std::min<std::int64_t>(batches, 2); ++number) {
             batch = fetch_preferences(run, false);
-            scores = run.plan.loop.kind == LoopKind::kto ? precomputed_unpaired(run, policy, batch)
-                                                         : precomputed_pairs(run, policy, batch);
+            scores = scores_of(run, policy, batch);
             run.session.streams.host_waits(0);  // Tensor.cpu
             run.session.end_loss();
         }
     }
-    run.session.recorder.begin({PhaseKind::trainer});
+    const bool accumulates = run.plan.training.gradient_accumulation_steps > 1;
+    run.session.recorder.begin(precomputes_in_training(run.plan) ? Phase{PhaseKind::inputs, 0, accumulates ? 0 : -1}
+                                                                 : Phase{PhaseKind::trainer});
 }
 
 }  // namespace
+
+// trl 1.9 experimental/bco/bco_trainer.py BCOTrainer.get_train_dataloader.
+bool precomputes_in_training(const TrainPlan& plan) { return plan.loop.kind == LoopKind::bco; }
 
 void precompute_references(const Run& trained, Network& policy) {
     const TrainPlan plan = plan_of_scoring(trained);

@@ -9,4 +9,7 @@ namespace vramfit::model {
 /// all later ones.
 void precompute_references(const Run& run, Network& policy);
 
+/// Whether that is done where training makes its loader, and not in the constructor.
+bool precomputes_in_training(const TrainPlan& plan);
+
 }  // namespace vramfit::model

@@ -45,7 +45,7 @@ Reference load_reference(const Run& run, Network& policy) {
     return out;
 }
 
-/// Of online DPO, before Trainer has written use_cache.
+/// create_reference_model, of online DPO and BCO.
 Reference copy_reference(const Run& run, Network& policy) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
@@ -69,7 +69,7 @@ Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
     Reference reference =
-        generates_pairs(run.plan.loop.kind) ? copy_reference(run, policy) : load_reference(run, policy);
+        copies_reference(run.plan.loop.kind) ? copy_reference(run, policy) : load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
     if (!run.plan.distributed) return reference;
     const Run asked = run.with(*reference.plan);
@@ -84,11 +84,12 @@ Reference make_reference(const Run& run, Network& policy) {
     return reference;
 }
 
-// KTOTrainer of 1.9 asks for no use_cache: a reference that Trainer did not prepare has its config's.
+// KTOTrainer of 1.9 and BCOTrainer ask for no use_cache: a reference that Trainer did not prepare has its config's.
 TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     TrainPlan plan = run.plan;
     plan.load.attention = reference.plan->load.attention;
-    if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks() && !by_own_trainer(run.plan))
+    const bool kto = run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks();
+    if ((kto && !by_own_trainer(run.plan)) || run.plan.loop.kind == LoopKind::bco)
         plan.training.use_cache = run.spec.use_cache;
     // _enable_gradient_checkpointing writes it before the copy is made.
     if (generates_pairs(run.plan.loop.kind))

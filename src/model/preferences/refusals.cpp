@@ -12,10 +12,12 @@
 #include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
 #include "model/loading/load.hpp"
+#include "model/preferences/contrast.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/network/model.hpp"
 #include "spec/own_trainers.hpp"
 #include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::model {
@@ -66,7 +68,7 @@ void refuse_in_evaluation(const TrainPlan& plan, const Refuse& refuse) {
                           "a length for each row, in evaluation with another number of rows, is not supported",
                           "one length for all rows");
     const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
-    if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0)
+    if (has_unpaired_rows(plan.loop.kind) && labels > 1 && rows % labels != 0)
         refuse("training.per_device_eval_batch_size",
                fmt::format("{} labels for {} rows of evaluation: batches would differ", labels, rows),
                "a multiple of the labels");
@@ -172,6 +174,36 @@ void refuse_in_online(const Run& run, const Refuse& refuse) {
         refuse("load.attn_implementation", "online DPO with the package flash_attn is not supported", "sdpa");
     if (plan.evaluation) refuse("training.eval_strategy", "evaluation in online DPO is not supported", "leave it out");
     if (run.spec.mixture) refuse("model", "mixtures of experts in online DPO are not supported", "a dense model");
+}
+
+/// What BCOTrainer stops at or was not compared with; trl has it no more from 1.10 on.
+template <class Refuse>
+void refuse_in_bco(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (run.stack.trl >= Version{1, 10, 0})
+        refuse("loop.kind", fmt::format("trl {} has no BCOTrainer", text_of(run.stack.trl)),
+               "--stack axolotl-0.19 (trl 1.9), or --loop kto");
+    if (completion_lengths(plan.batch).shortest < 2)
+        refuse("batch.completion_length",
+               "trl stops: list index out of range (_process_tokens looks for the end of an answer without tokens)",
+               "2 tokens or more, of which the last is the end");
+    const bool precomputes = plan.preference.precompute_ref_log_probs;
+    // RunningMoments.mean is a whole number, 0, until the first step.
+    if (plan.evaluation && plan.evaluation->on_start)
+        refuse("training.eval_on_start", "torch stops in the first evaluation: mean(): could not infer output dtype",
+               "false");
+    if (plan.evaluation && precomputes)
+        refuse("training.eval_strategy",
+               "evaluation with scores of the reference that are made in it is not supported (get_eval_dataloader)",
+               "precompute_ref_log_probs: false");
+    TrainPlan made = plan;
+    prepare_contrast(made);
+    if (precomputes && made.trl_casting_to_bf16)
+        refuse("training.precompute_ref_log_probs",
+               "torch stops where the reference scores without autocast: hidden states are float32, and trl has made "
+               "the head bfloat16 (expected mat1 and mat2 to have the same dtype)",
+               "false, or adapters that are made before the trainer");
+    refuse_in_contrast(run, refuse);
 }
 
 /// What PRMTrainer was not compared with; trl has it no more from 1.10 on.
@@ -333,11 +365,12 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0 && plan.preference.disable_dropout)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
     if (plan.peft && !plan.trl_makes_adapters && !own &&
-        (has_reference(plan.loop.kind) || generates_rows(plan.loop.kind)))
+        (loads_reference(plan.loop.kind) || generates_rows(plan.loop.kind)))
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
     if (generates_rows(plan.loop.kind)) refuse_in_groups(run, refuse);
     if (generates_pairs(plan.loop.kind)) return refuse_in_online(run, refuse);
+    if (plan.loop.kind == LoopKind::bco) return refuse_in_bco(run, refuse);
     if (plan.loop.kind == LoopKind::prm) return refuse_in_process_rewards(run, refuse, problems);
     if (plan.loop.kind == LoopKind::gkd) return refuse_generation_in_distillation(run, refuse);
     if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);

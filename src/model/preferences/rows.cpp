@@ -5,6 +5,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "model/causal_lm/classification.hpp"
+#include "model/preferences/bco/rows.hpp"
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/contrast_rows.hpp"
 #include "model/preferences/labelled_rows.hpp"
@@ -122,6 +123,7 @@ Batch fetch_preferences(const Run& run, bool references) {
     const LoopKind kind = run.plan.loop.kind;
     if (by_own_trainer(run.plan)) return fetch_labelled(run);
     if (kind == LoopKind::kto) return fetch_unpaired(run, references);
+    if (kind == LoopKind::bco) return fetch_classified(run, references);
     if (rewards_steps(run.plan)) return fetch_steps(run);
     if (is_contrast(kind)) return fetch_apart(run);
     const Dims rows{run.sizes.batch, run.sizes.length};

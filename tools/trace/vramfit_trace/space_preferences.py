@@ -34,7 +34,7 @@ def losses_of(walker: random.Random, kind: str) -> dict[str, Any]:
     """Arguments of the loss."""
     if kind == "reward":
         return {"center_rewards_coefficient": 0.01} if walker.random() < 0.3 else {}
-    if kind == "orpo":
+    if kind in ("orpo", "bco"):
         return {}
     if kind == "kto":
         return {"loss_type": walker.choice(("kto", "kto", "kto", "apo_zero_unpaired"))}
@@ -48,11 +48,14 @@ def losses_of(walker: random.Random, kind: str) -> dict[str, Any]:
 
 
 def rows_of(walker: random.Random, kind: str, rows: int) -> dict[str, Any]:
-    """The batch: KTO has a label for each row in place of pairs."""
+    """The batch: KTO and BCO have a label for each row in place of pairs."""
     batch = lengths(walker, rows)
-    if kind == "kto":
+    if kind in ("kto", "bco"):
         batch.pop("rejected_length", None)
         batch["desirable"] = walker.choice(([True, False], [True], [False], [True, True, False]))
+    if kind == "bco":  # which stops at an answer without tokens in front of its end
+        tokens = batch["completion_length"]
+        batch["completion_length"] = [max(2, each) for each in tokens] if isinstance(tokens, list) else max(2, tokens)
     return batch
 
 
@@ -209,7 +212,7 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     if kind in SAMPLED:
         return generating(job, walker, kind)
     training = {**job["training"], **losses_of(walker, kind)}
-    if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
+    if kind in ("dpo", "older", "kto", "bco") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True
     rows = training["per_device_train_batch_size"]
     whole = training["gradient_accumulation_steps"] == 1 and not job.get("distributed")  # a batch has all rows
@@ -217,7 +220,8 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     name = "dpo" if kind == "older" else kind
     loop: dict[str, Any] = {"kind": name}
     several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1
-    if several:  # the sampler has an order of its own: a batch is known where it has all rows
+    in_order = kind == "bco" and rows % len(batch["desirable"]) == 0
+    if several and not in_order:  # the sampler has an order of its own: a batch is known where it has all rows
         loop["steps"] = 1
     if "evaluation" in job:  # its rows are those of training
         job = {**job, "evaluation": {"batches": job["evaluation"]["batches"]}}

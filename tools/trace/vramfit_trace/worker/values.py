@@ -57,8 +57,10 @@ def on_device(thing: Any) -> bool:
 
 
 def can_have(thing: Any) -> bool:
-    """Whether values are kept of it."""
-    return on_device(thing) and not thing.dtype.is_floating_point and not thing.dtype.is_complex and thing.numel() <= LIMIT
+    """Whether values are kept of it: of other numbers only a single one, which may be a count (BCO's of rows)."""
+    if not on_device(thing) or thing.dtype.is_complex:
+        return False
+    return thing.numel() <= (1 if thing.dtype.is_floating_point else LIMIT)
 
 
 def on_host(thing: Any) -> Any:
