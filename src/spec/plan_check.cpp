@@ -121,7 +121,7 @@ void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack&
     // packed weights become bfloat16.
     const bool casts_adapters =
         (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks()) ||
-        (is_preference(plan.loop.kind) && !is_contrast(plan.loop.kind) && !by_own_trainer(plan));
+        (is_preference(plan.loop.kind) && !prepares_by_peft(plan.loop.kind) && !by_own_trainer(plan));
     if (training.fp16 && scales && casts_adapters && plan.load.quantization && plan.peft)
         problems.invalid(
             "training.fp16",

@@ -309,8 +309,8 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                   "with DistributedDataParallel too"
             : plan.loop.kind == LoopKind::dpo
                 ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
-            : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm
-                ? "trl's OnlineDPOTrainer and PRMTrainer are supported on one GPU only"
+            : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm || plan.loop.kind == LoopKind::bco
+                ? "trl's OnlineDPOTrainer, PRMTrainer and BCOTrainer are supported on one GPU only"
             : generates_rows(plan.loop.kind) ? "trl's GRPOTrainer and RLOOTrainer of 1.16 are supported with "
                                                "DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
                                              : "several processes are supported with a Trainer's loop only",

@@ -18,7 +18,8 @@ constexpr PreferenceTrainer kPreferenceTrainers[] = {{"dpo", "DPOTrainer", "DPOC
                                                      {"kto", "KTOTrainer", "KTOConfig", LoopKind::kto},
                                                      {"reward", "RewardTrainer", "RewardConfig", LoopKind::reward},
                                                      {"orpo", "ORPOTrainer", "ORPOConfig", LoopKind::orpo},
-                                                     {"cpo", "CPOTrainer", "CPOConfig", LoopKind::cpo}};
+                                                     {"cpo", "CPOTrainer", "CPOConfig", LoopKind::cpo},
+                                                     {"bco", "BCOTrainer", "BCOConfig", LoopKind::bco}};
 
 }  // namespace
 
@@ -45,8 +46,10 @@ namespace {
 void judge_gone_arguments(Reader& reader, const PreferenceTrainer& trainer) {
     for (const std::string_view key : kGoneFromDpo) {
         const Value* given = reader.value(key);
-        const bool has = is_contrast(trainer.loop) && std::find(std::begin(kOnlyOfContrast), std::end(kOnlyOfContrast),
-                                                                key) != std::end(kOnlyOfContrast);
+        const bool has = (is_contrast(trainer.loop) && std::find(std::begin(kOnlyOfContrast), std::end(kOnlyOfContrast),
+                                                                 key) != std::end(kOnlyOfContrast)) ||
+                         (trainer.loop == LoopKind::bco &&
+                          std::find(std::begin(kAlsoOfBco), std::end(kAlsoOfBco), key) != std::end(kAlsoOfBco));
         if (!given || has) continue;
         const Syntax syntax = reader.document().syntax;
         const bool stops = syntax == Syntax::python || syntax == Syntax::shell || !given->file.empty();
@@ -123,11 +126,11 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
         trainer.loop == LoopKind::reward && reader.real("center_rewards_coefficient").has_value();
     plan.preference.precompute_ref_log_probs =
         has_reference(trainer.loop) && reader.boolean("precompute_ref_log_probs").value_or(false);
-    plan.preference.syncs_reference = has_reference(trainer.loop) && reader.boolean("sync_ref_model").value_or(false);
-    if (has_reference(trainer.loop))
+    plan.preference.syncs_reference = loads_reference(trainer.loop) && reader.boolean("sync_ref_model").value_or(false);
+    if (loads_reference(trainer.loop))
         plan.preference.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);
-    if (has_reference(trainer.loop)) plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
+    if (loads_reference(trainer.loop)) plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
     read_pair_rows(reader, draft);
 }
 

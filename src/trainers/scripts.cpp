@@ -220,8 +220,9 @@ void read_script_network(Reader& reader, bool by_trl, Draft& draft) {
         reader.refuse("loader", fmt::format("networks that {} loads are not predicted", loader),
                       fmt::format("AutoModel{}", task));
     const bool itself = by_trl && loader.empty();
-    // ORPOTrainer and CPOTrainer of trl 1.16.0 call from_pretrained, with a device map where arguments are given.
-    const bool plainly = itself && is_contrast(plan.loop.kind);
+    // ORPOTrainer and CPOTrainer of trl 1.16.0 and BCOTrainer of 1.9.0 call from_pretrained, with a device map where
+    // arguments are given.
+    const bool plainly = itself && prepares_by_peft(plan.loop.kind);
     const bool as_trl = itself && !plainly;
     const std::string prefix = itself ? "model_init_kwargs" : "from_pretrained";
     if (reader.has(prefix) && reader.value(prefix)->kind != Value::Kind::map) (void)reader.texts(prefix);

@@ -49,11 +49,10 @@ constexpr bool has_reference(LoopKind kind) { return loads_reference(kind) || ki
 /// Those without one and with whole logits, which trl has among its experiments.
 constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
 
-/// Whose trainer prepares packed weights and makes adapters by itself, as trl's experiments do.
-constexpr bool prepares_by_itself(LoopKind kind) {
-    return is_contrast(kind) || kind == LoopKind::bco || kind == LoopKind::online_dpo || kind == LoopKind::prm;
-}
-/// Of these, which prepare and cast by trl's own functions in place of peft's.
+/// Whose trainer prepares packed weights and makes adapters by itself, as trl's experiments do: by peft's functions.
+constexpr bool prepares_by_peft(LoopKind kind) { return is_contrast(kind) || kind == LoopKind::bco; }
+/// The same by trl's own functions.
 constexpr bool prepares_by_trl(LoopKind kind) { return kind == LoopKind::online_dpo || kind == LoopKind::prm; }
+constexpr bool prepares_by_itself(LoopKind kind) { return prepares_by_peft(kind) || prepares_by_trl(kind); }
 
 }  // namespace vramfit

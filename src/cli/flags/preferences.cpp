@@ -108,7 +108,8 @@ const char* hint_of_flag(std::string_view name, LoopKind loop) {
     if (name == "loss_type" && (loop == LoopKind::cpo || loop == LoopKind::grpo || generates_pairs(loop)))
         return nullptr;
     if (name == "sync_ref_model" && generates_rows(loop)) return nullptr;
-    if ((name == "loss_type" || name == "precompute_ref_log_probs" || name == "sync_ref_model") && !has_reference(loop))
+    const bool of_loaded = name == "loss_type" || name == "sync_ref_model";
+    if ((of_loaded && !loads_reference(loop)) || (name == "precompute_ref_log_probs" && !has_reference(loop)))
         return is_preference(loop) ? "leave it out" : "add --loop dpo";
     return is_preference(loop) ? nullptr : "add --loop dpo";
 }

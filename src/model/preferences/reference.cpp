@@ -50,6 +50,7 @@ Reference copy_reference(const Run& run, Network& policy) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
     out.network = copied_network(policy);
+    out.network->checkpointing = Checkpointing::off;  // ref_model.eval()
     return out;
 }
 
@@ -95,6 +96,12 @@ TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     if (generates_pairs(run.plan.loop.kind))
         plan.training.use_cache = run.spec.use_cache && !run.plan.training.gradient_checkpointing;
     return plan;
+}
+
+ModelSpec spec_without_adapters(const Run& run, const Network& policy) {
+    ModelSpec out = run.spec;
+    if (run.session.training && policy.checkpointing != Checkpointing::off) out.use_cache = false;
+    return out;
 }
 
 WithinPhase::WithinPhase(Session& session, const Phase& phase) : session_(session) {

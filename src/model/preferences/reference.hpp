@@ -55,6 +55,10 @@ class WithoutAdapters {
 /// How the reference model is run: with its own attention.
 TrainPlan plan_of_reference(const Run& run, const Reference& reference);
 
+/// Up to transformers 4 the config says whether keys and values are kept, but not in a policy that checkpoints its
+/// layers, also without gradients (modeling_layers.py GradientCheckpointingLayer).
+ModelSpec spec_without_adapters(const Run& run, const Network& policy);
+
 /// Calls `forward` with the run on the reference, without gradients and without checkpointing: on its own network in
 /// evaluation, or on the policy with its adapters off.
 template <class Forward>
@@ -67,9 +71,12 @@ auto on_reference(const Run& run, Network& policy, const Reference& reference, c
         const Run asked = run.with(plan);
         return forward(asked, *reference.network);
     }
+    const ModelSpec spec = spec_without_adapters(run, policy);
+    const Run asked{run.session, spec,         run.plan, run.stack, run.sizes,
+                    nullptr,     run.recorded, nullptr,  nullptr,   run.evaluated_networks};
     const engine::Scoped<Checkpointing> whole_layers(policy.checkpointing, Checkpointing::off);
     const WithoutAdapters base(policy);
-    return forward(run, policy);
+    return forward(asked, policy);
 }
 
 }  // namespace vramfit::model

@@ -176,13 +176,25 @@ void refuse_in_online(const Run& run, const Refuse& refuse) {
     if (run.spec.mixture) refuse("model", "mixtures of experts in online DPO are not supported", "a dense model");
 }
 
-/// What BCOTrainer stops at or was not compared with; trl has it no more from 1.10 on.
+// trl 0.24 trainer/bco_trainer.py, 0.29 and 1.9 experimental/bco/bco_trainer.py as read and traced; 1.10 has it no
+// more. 0.24 writes model.warnings_issued, which transformers 5.6 has not.
+bool bco_is_known(const Stack& stack) {
+    const Version& trl = stack.trl;
+    if (trl.major == 0 && trl.minor == 24) return stack.transformers < Version{5, 0, 0};
+    return (trl.major == 0 && trl.minor == 29) || (trl.major == 1 && trl.minor == 9);
+}
+
+/// What BCOTrainer stops at or was not compared with.
 template <class Refuse>
 void refuse_in_bco(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (run.stack.trl >= Version{1, 10, 0})
-        refuse("loop.kind", fmt::format("trl {} has no BCOTrainer", text_of(run.stack.trl)),
-               "--stack axolotl-0.19 (trl 1.9), or --loop kto");
+    if (!bco_is_known(run.stack))
+        refuse("loop.kind",
+               run.stack.trl >= Version{1, 10, 0}
+                   ? fmt::format("trl {} has no BCOTrainer", text_of(run.stack.trl))
+                   : fmt::format("BCOTrainer of trl {} with transformers {} is not supported", text_of(run.stack.trl),
+                                 text_of(run.stack.transformers)),
+               "--stack axolotl-0.19 (trl 1.9); trl 0.29, and 0.24 with transformers 4, are supported too");
     if (completion_lengths(plan.batch).shortest < 2)
         refuse("batch.completion_length",
                "trl stops: list index out of range (_process_tokens looks for the end of an answer without tokens)",
@@ -333,7 +345,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "the stack llamafactory-0.9.5, with trl 0.24");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
-    if (!own && !run.stack.preferences_are_known())
+    if (!own && plan.loop.kind != LoopKind::bco && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.9 and 1.16 are supported");

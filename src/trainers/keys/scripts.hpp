@@ -100,6 +100,7 @@ inline constexpr KeyRow kScriptRows[] = {
     {"ORPOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
     {"KTOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
     {"CPOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
+    {"BCOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
     {"GRPOTrainer", KeyUse::unsupported, "training with rewards by Unsloth is not predicted"},
     {"RLOOTrainer", KeyUse::unsupported, "training with rewards by Unsloth is not predicted"},
     {"GKDTrainer", KeyUse::unsupported, "distillation by Unsloth is not predicted"},

@@ -49,11 +49,18 @@ inline constexpr std::string_view kDpoHarmless[] = {"beta",
                                                     "desirable_weight",
                                                     "undesirable_weight",
                                                     "simpo_gamma",
+                                                    "prompt_sample_size",
+                                                    "min_density_ratio",
+                                                    "max_density_ratio",
                                                     "eos_token"};
 
 /// What ORPOConfig and CPOConfig of 1.16.0 have, and the others have not.
 inline constexpr std::string_view kOnlyOfContrast[] = {"max_completion_length", "padding_value", "generate_during_eval",
                                                        "is_encoder_decoder"};
+
+/// The same of BCOConfig of 1.9.0.
+inline constexpr std::string_view kAlsoOfBco[] = {"max_completion_length", "generate_during_eval",
+                                                  "is_encoder_decoder"};
 
 /// Arguments that went with releases: trl 0.24.0 and 0.29.0 dpo_config.py have them, 1.16.0 has not.
 inline constexpr std::string_view kGoneFromDpo[] = {"max_prompt_length",

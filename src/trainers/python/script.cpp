@@ -18,8 +18,8 @@ constexpr int kDeepestValue = 8;
 
 /// Those that the formats have rows for.
 constexpr std::string_view kTrainers[] = {
-    "SFTTrainer",    "UnslothTrainer", "Trainer",    "DPOTrainer",  "GRPOTrainer", "ORPOTrainer",     "KTOTrainer",
-    "RewardTrainer", "PPOTrainer",     "CPOTrainer", "RLOOTrainer", "GKDTrainer",  "OnlineDPOTrainer"};
+    "SFTTrainer",    "UnslothTrainer", "Trainer",    "DPOTrainer",  "GRPOTrainer", "ORPOTrainer",      "KTOTrainer",
+    "RewardTrainer", "PPOTrainer",     "CPOTrainer", "RLOOTrainer", "GKDTrainer",  "OnlineDPOTrainer", "BCOTrainer"};
 
 bool is_config(const Object& o) {
     if (!o.is(Kind::call)) return false;
@@ -31,6 +31,7 @@ std::span<const std::string_view> names_of(const Object& called) {
     const std::string_view name = last_name(called.text);
     const bool fast = called.text.find("Fast") != std::string::npos;
     if (name == "DPOTrainer" || name == "KTOTrainer") return kReferenceTrainerNames;
+    if (name == "BCOTrainer") return kBcoTrainerNames;
     if (name == "GRPOTrainer" || name == "RLOOTrainer") return kGroupTrainerNames;
     if (name == "GKDTrainer") return kDistillationTrainerNames;
     if (name == "OnlineDPOTrainer") return kOnlineTrainerNames;

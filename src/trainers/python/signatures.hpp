@@ -14,6 +14,8 @@ inline constexpr std::string_view kTrainerNames[] = {"model", "args", "data_coll
 /// dpo_trainer.py, kto_trainer.py.
 inline constexpr std::string_view kReferenceTrainerNames[] = {"model",         "ref_model",     "args",
                                                               "data_collator", "train_dataset", "eval_dataset"};
+/// bco_trainer.py of trl 1.9.0.
+inline constexpr std::string_view kBcoTrainerNames[] = {"model", "ref_model", "args", "train_dataset", "eval_dataset"};
 /// grpo_trainer.py, rloo_trainer.py.
 inline constexpr std::string_view kGroupTrainerNames[] = {"model", "reward_funcs", "args", "train_dataset",
                                                           "eval_dataset"};

@@ -37,7 +37,9 @@ constexpr OwnKey kOwnKeys[] = {{"discopop_tau", "dpo"},       {"f_divergence_typ
                                {"ld_alpha", "dpo"},           {"use_weighting", "dpo"},
                                {"rpo_alpha", "dpo"},          {"desirable_weight", "kto"},
                                {"undesirable_weight", "kto"}, {"cpo_alpha", "cpo"},
-                               {"simpo_gamma", "cpo"},        {"center_rewards_coefficient", "reward"}};
+                               {"simpo_gamma", "cpo"},        {"center_rewards_coefficient", "reward"},
+                               {"prompt_sample_size", "bco"}, {"min_density_ratio", "bco"},
+                               {"max_density_ratio", "bco"}};
 /// Of trainers that generate, and of those that are not predicted.
 constexpr std::string_view kOfOthers[] = {"num_generations",
                                           "reward_funcs",
@@ -81,7 +83,7 @@ bool classifies(const Value& root) {
 const PreferenceTrainer* trainer_of_file(const Document& document) {
     for (const OwnKey& own : kOwnKeys)
         if (document.root.find(own.key)) return preference_trainer(own.word);
-    for (const std::string_view word : {"dpo", "kto", "orpo", "cpo", "simpo", "reward"}) {
+    for (const std::string_view word : {"dpo", "kto", "orpo", "cpo", "simpo", "bco", "reward"}) {
         if (has_word(document.file, word)) return preference_trainer(word_of_program(word));
         for (const char* key : {"output_dir", "hub_model_id", "run_name"})
             if (const Value* named = document.root.find(key); named && has_word(named->text, word))
@@ -99,8 +101,8 @@ bool is_preferences(const Document& document) {
     const Value& root = document.root;
     if (!document.program.empty()) {
         const PreferenceTrainer* trainer = trainer_of(document);
-        // trl 1.16 has no command for ORPO and CPO, but scripts.
-        if (document.program.starts_with("trl ")) return trainer && !is_contrast(trainer->loop);
+        // trl 1.9 and 1.16 have no command for ORPO, CPO and BCO, but scripts.
+        if (document.program.starts_with("trl ")) return trainer && !prepares_by_peft(trainer->loop);
         return trainer && root.find("model_name_or_path");
     }
     if (document.syntax == Syntax::python || !root.find("model_name_or_path")) return false;
@@ -108,8 +110,8 @@ bool is_preferences(const Document& document) {
                                  [&root](const OwnKey& each) { return root.find(each.key) != nullptr; });
     const PreferenceTrainer* trainer = trainer_of_file(document);
     const bool others = std::any_of(std::begin(kOfOthers), std::end(kOfOthers), [&](std::string_view key) {
-        const bool of_contrast = key == "max_completion_length" && trainer && is_contrast(trainer->loop);
-        return root.find(key) && !of_contrast;
+        const bool own_key = key == "max_completion_length" && trainer && prepares_by_peft(trainer->loop);
+        return root.find(key) && !own_key;
     });
     return (own || has_one_of(root, kSigns) || classifies(root)) && !others && trainer;
 }
@@ -122,6 +124,12 @@ void read_trl_preferences(Reader& reader, Draft& draft) {
     read_training_arguments(reader, kTrlDefaults, draft);
     read_trl_model(reader, draft);
     read_preferences(reader, *trainer, draft);
+    // examples/scripts/bco.py of trl 1.9: embedding_func is nomic-embed-text-v1.5, and the reference is loaded.
+    if (trainer->loop == LoopKind::bco)
+        reader.refuse(
+            "model_name_or_path",
+            "trl's script bco.py weighs rows by a network of embeddings on the device, which is not predicted",
+            "a script of your own with BCOTrainer, or --loop bco");
     judge_task(reader, "lora_task_type", trainer->name, draft);
 }
 

@@ -17,10 +17,13 @@ constexpr KeyRow kPreferenceScriptKeys[] = {
     {"RewardTrainer", KeyUse::harmless},
     {"ORPOTrainer", KeyUse::harmless},
     {"CPOTrainer", KeyUse::harmless},
+    {"BCOTrainer", KeyUse::harmless},
     {"peft_config.task_type", KeyUse::used, "peft"},
     {"from_pretrained.num_labels", KeyUse::used, "model"},
     {"adapted", KeyUse::used, "trl.peft_config"},
     {"trainer.ref_model", KeyUse::unsupported, "a reference that the script loads itself is not predicted"},
+    {"trainer.embedding_func", KeyUse::unsupported, "rows weighed by a network of embeddings are not predicted"},
+    {"trainer.embedding_tokenizer", KeyUse::unsupported, "rows weighed by a network of embeddings are not predicted"},
     {"trainer.data_collator", KeyUse::unsupported, "rows that another collator makes are not predicted"},
 };
 constexpr auto kScriptDpoHarmless = harmless_rows(kDpoHarmless);
@@ -115,7 +118,9 @@ extern const TrainerFormat trl_preferences_script_entry;
 const TrainerFormat trl_preferences_script_entry = {
     .name = "trl-preferences-script",
     .title = "TRL 1.16",
-    .summary = "Python scripts and notebooks with DPOTrainer, KTOTrainer, RewardTrainer, ORPOTrainer or CPOTrainer",
+    .summary =
+        "Python scripts and notebooks with DPOTrainer, KTOTrainer, RewardTrainer, ORPOTrainer, CPOTrainer or "
+        "BCOTrainer",
     .order = 3,
     .recognises = trainers::is_preferences_script,
     .keys = trainers::kPreferenceScriptTables,

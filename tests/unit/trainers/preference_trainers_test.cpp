@@ -108,6 +108,20 @@ TEST_CASE("a network named to CPOTrainer is loaded plainly") {
     CHECK(kto.load.on_device);
 }
 
+// trl 1.9.0 experimental/bco/bco_config.py, bco_trainer.py; examples/scripts/bco.py, which embeds prompts.
+TEST_CASE("scripts with BCOTrainer, and trl's own, which is refused") {
+    CHECK(plan_in("a.py", trainer_script("BCO", kCausal, "")).loop.kind == LoopKind::bco);
+    CHECK(plan_in("a.py", trainer_script("BCO", kCausal, ", precompute_ref_log_probs=True"))
+              .preference.precompute_ref_log_probs);
+    CHECK(stop_of("a.py", trainer_script("BCO", kCausal, ", max_completion_length=64, prompt_sample_size=9")) == "");
+    CHECK(stop_of("a.py", trainer_script("BCO", kCausal, ", loss_type='kto'")) == "invalid a.py:5:41 loss_type");
+    CHECK(stop_of("a.py", trainer_script("BCO", kCausal, "", ", embedding_func=embed")) ==
+          "refused trainer.embedding_func");
+    CHECK_FALSE(plan_in("a.py", trainer_script("BCO", "'meta-llama/Llama-3.2-1B'", "")).load.on_device);
+    CHECK(stop_of("a.sh", "python bco.py --model_name_or_path llama-3.2-1b\n") == "refused model_name_or_path");
+    CHECK(stop_of("f.yaml", kNamed + "beta: 1\nmin_density_ratio: 0.1\n") == "refused model_name_or_path");
+}
+
 // LLaMA-Factory 0.9.5 hparams/finetuning_args.py, train/dpo, kto and rm.
 TEST_CASE("LLaMA-Factory's stages of preferences") {
     const std::string base =

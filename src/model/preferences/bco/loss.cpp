@@ -1,4 +1,5 @@
-// trl 1.9 experimental/bco/bco_trainer.py BCOTrainer.get_batch_loss_metrics, forward, get_batch_logps, bco_loss.
+// trl 0.24 trainer/bco_trainer.py, 0.29 and 1.9 experimental/bco/bco_trainer.py: BCOTrainer.get_batch_loss_metrics,
+// forward, get_batch_logps, bco_loss.
 #include "model/preferences/bco/loss.hpp"
 
 #include <optional>

@@ -118,8 +118,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -368,7 +368,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -642,8 +642,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -946,8 +946,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo or prm (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
