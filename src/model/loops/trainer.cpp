@@ -347,13 +347,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
         if (run.plan.preference.precompute_ref_log_probs && !precomputes_in_training(run.plan))
             precompute_references(run, network);
     }
-    // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
-    // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
-    if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
-    if (reference.pieces) reference.network->uncollected.clear();
-    session.recorder.empty_cache();
-    if (run.plan.preference.precompute_ref_log_probs && precomputes_in_training(run.plan))
-        precompute_references(run, network);
+    begin_training(run, network, reference);
     TrainingPlan outside = run.plan.training;
     std::optional<StepInBackward> inside;
     if (outside.optimizer_in_backward) {

@@ -8,6 +8,7 @@
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/losses/loss.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/precompute.hpp"
 #include "model/step/clip.hpp"
 #include "model/step/dtensor_gradients.hpp"
 
@@ -116,6 +117,14 @@ void optimizer_step(Trainer& trainer, std::int32_t step) {
     for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
     if (trainer.fsdp1 && !trainer.fsdp1->keeps_parameters()) zero_grad(optimizer);
     session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
+}
+
+void begin_training(const Run& run, Network& network, const Reference& reference) {
+    if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
+    if (reference.pieces) reference.network->uncollected.clear();
+    run.session.recorder.empty_cache();
+    if (run.plan.preference.precompute_ref_log_probs && precomputes_in_training(run.plan))
+        precompute_references(run, network);
 }
 
 }  // namespace vramfit::model

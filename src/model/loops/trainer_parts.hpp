@@ -80,4 +80,9 @@ void optimizer_step(Trainer& trainer, std::int32_t step);
 /// transformers 4.40 trainer.py _inner_training_loop, from the first batch to its return.
 void training_loop_4_40(Trainer& trainer);
 
+/// 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
+/// (accelerate utils/memory.py), and get_train_dataloader. What two modules shared stays in the hooks' tied_params_map
+/// (hooks.py).
+void begin_training(const Run& run, Network& network, const Reference& reference);
+
 }  // namespace vramfit::model

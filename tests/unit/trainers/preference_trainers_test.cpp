@@ -114,8 +114,9 @@ TEST_CASE("scripts with BCOTrainer, and trl's own, which is refused") {
     CHECK(plan_in("a.py", trainer_script("BCO", kCausal, ", precompute_ref_log_probs=True"))
               .preference.precompute_ref_log_probs);
     CHECK(stop_of("a.py", trainer_script("BCO", kCausal, ", max_completion_length=64, prompt_sample_size=9")) == "");
-    CHECK(stop_of("a.py", trainer_script("BCO", kCausal, ", loss_type='kto'")) == "invalid a.py:5:41 loss_type");
-    CHECK(stop_of("a.py", trainer_script("BCO", kCausal, "", ", embedding_func=embed")) ==
+    CHECK(stop_of("a.py", trainer_script("BCO", kCausal, ", loss_type='kto'")) == "invalid a.py:5:34 loss_type");
+    CHECK(stop_of("a.py", "def embed(input_ids, attention_mask):\n    return input_ids\n" +
+                              trainer_script("BCO", kCausal, "", ", embedding_func=embed")) ==
           "refused trainer.embedding_func");
     CHECK_FALSE(plan_in("a.py", trainer_script("BCO", "'meta-llama/Llama-3.2-1B'", "")).load.on_device);
     CHECK(stop_of("a.sh", "python bco.py --model_name_or_path llama-3.2-1b\n") == "refused model_name_or_path");
