@@ -117,7 +117,7 @@ TEST_CASE("scripts with BCOTrainer, and trl's own, which is refused") {
     CHECK(stop_of("a.py", trainer_script("BCO", kCausal, ", loss_type='kto'")) == "invalid a.py:5:34 loss_type");
     CHECK(stop_of("a.py", "def embed(input_ids, attention_mask):\n    return input_ids\n" +
                               trainer_script("BCO", kCausal, "", ", embedding_func=embed")) ==
-          "refused trainer.embedding_func");
+          "invalid a.py:8:46 trainer.embedding_func");
     CHECK_FALSE(plan_in("a.py", trainer_script("BCO", "'meta-llama/Llama-3.2-1B'", "")).load.on_device);
     CHECK(stop_of("a.sh", "python bco.py --model_name_or_path llama-3.2-1b\n") == "refused model_name_or_path");
     CHECK(stop_of("f.yaml", kNamed + "beta: 1\nmin_density_ratio: 0.1\n") == "refused model_name_or_path");
