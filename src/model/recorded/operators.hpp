@@ -26,6 +26,8 @@ class Scope {
     /// The tensor that a value is a view of, through all views; undefined where it is none, or has ended.
     virtual Tensor base_of(network::Number number) const = 0;
     virtual DType dtype_of_value(network::Number number) const = 0;
+    /// Whether a value was made on the host, of which no tensor is kept.
+    virtual bool is_on_host(network::Number number) const = 0;
     virtual DType weights() const = 0;
     virtual const Symbols& symbols() const = 0;
     virtual engine::Session& session() const = 0;
@@ -62,6 +64,7 @@ class Arguments {
     /// Undefined where it is None.
     Tensor optional_tensor(std::size_t place, std::string_view name) const;
     static bool is_tensor(const network::Argument& argument);
+    bool is_of_host(const network::Argument& argument) const;
     Size size(const network::Argument& argument) const;
     int integer(const network::Argument& argument) const;
     bool flag(std::size_t place, std::string_view name, bool otherwise) const;
