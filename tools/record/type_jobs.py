@@ -147,7 +147,7 @@ OWN["qwen3_5_moe"] = {**OWN["qwen3_5"], "text_config": {**DELTA_MIXTURE, "use_ca
 GEMMA4_VISION = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16, "position_embedding_size": 64, "standardize": True}
 #: Embeddings of images and of sound are single layers.
 UNIFIED_PARTS = {"vision_config": {"mm_embed_dim": 48, "mm_posemb_size": 40, "output_proj_dims": 48}, "audio_config": {}}
-OWN["gemma3n"] = {"text_config": GEMMA3N, "vision_config": {}, "audio_config": {"conf_num_hidden_layers": 1}}
+OWN["gemma3n"] = {"text_config": {**GEMMA3N, "use_cache": False}, "vision_config": {}, "audio_config": {"conf_num_hidden_layers": 1}}
 OWN["gemma4_unified"] = {"text_config": {**UNIFIED, "num_global_key_value_heads": 1}, **UNIFIED_PARTS}
 OWN["gemma4"] = {"text_config": GEMMA4_DENSE, "vision_config": GEMMA4_VISION}
 OTHERS["gemma4"] = {"26b": {"text_config": OTHERS["gemma4_text"]["26b"], "vision_config": GEMMA4_VISION}}
