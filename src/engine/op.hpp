@@ -37,6 +37,7 @@ namespace vramfit::engine {
     X(pow, "aten::pow")                                                     \
     X(rsqrt, "aten::rsqrt")                                                 \
     X(sqrt, "aten::sqrt")                                                   \
+    X(erfinv, "aten::erfinv")                                               \
     X(cos, "aten::cos")                                                     \
     X(sin, "aten::sin")                                                     \
     X(tanh, "aten::tanh")                                                   \

@@ -48,6 +48,14 @@ GEMMA4 = {"vocab_size": 320, "vocab_size_per_layer_input": 304, "hidden_size": 6
           "global_head_dim": 264, "hidden_size_per_layer_input": 0, "sliding_window": 512, "max_position_embeddings": 2048, "final_logit_softcapping": 30.0,
           "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2}
 GEMMA4_DENSE = {**GEMMA4, "num_attention_heads": 8, "num_key_value_heads": 4, "attention_k_eq_v": True, "num_global_key_value_heads": 2, "use_bidirectional_attention": "vision"}
+#: Gemma 4 12B.
+UNIFIED = {k: v for k, v in GEMMA4_DENSE.items() if k not in ("vocab_size_per_layer_input", "hidden_size_per_layer_input")}
+#: Gemma 3n: three layers whose feed-forward parts are sparse, and three at the end that take the keys and values of others.
+GEMMA3N = {**{k: v for k, v in GEMMA4.items() if k != "global_head_dim"}, "num_hidden_layers": 9, "hidden_size_per_layer_input": 24, "laurel_rank": 12, "num_kv_shared_layers": 3,
+           "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 3, "activation_sparsity_pattern": [0.95] * 3 + [0.0] * 6}
+#: North Micro: layers of full attention have no rotary embeddings, those of the others are cut into three parts.
+COMPASS = {**LLAMA, "head_dim": 128, "num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention"] * 3 + ["full_attention"], "logit_scale": 0.25, "tie_word_embeddings": True,
+           "rope_parameters": {"full_attention": None, "sliding_attention": {"rope_type": "default", "rope_theta": 50000, "mrope_section": [24, 20, 20], "mrope_interleaved": True}}}
 LLAMA4 = {**LLAMA, "head_dim": 16, "num_hidden_layers": 4, "num_local_experts": 8, "num_experts_per_tok": 1, "intermediate_size": 40, "intermediate_size_mlp": 176, "attention_chunk_size": 512}
 OLMO_HYBRID = {**{k: v for k, v in DELTA.items() if k != "head_dim"}, "pad_token_id": 0}
 OWN: dict[str, dict[str, Any]] = {
@@ -96,7 +104,7 @@ OWN: dict[str, dict[str, Any]] = {
     "hunyuan_v1_moe": {**LLAMA, "num_experts": 8, "moe_topk": 2, "head_dim": 16},
     "hy_v3": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, "mlp_layer_types": ["dense", "sparse"]},
     "granitemoe_swa": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
-    "gemma4_text": GEMMA4_DENSE, "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
+    "gemma4_text": GEMMA4_DENSE, "gemma4_unified_text": UNIFIED, "gemma3n_text": GEMMA3N, "cohere_compass_text": COMPASS, "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
     "jamba": {**{k: v for k, v in LLAMA.items() if k != "max_position_embeddings"}, "num_experts": 1, "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 12, "mamba_dt_rank": 6},
     **dict.fromkeys(MAMBAS[:2], {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 12, "time_step_rank": 6, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}),
     "cpmant": {"vocab_size": 320, "hidden_size": 64, "num_attention_heads": 4, "dim_head": 16, "dim_ff": 176, "num_hidden_layers": 2, "bos_token_id": 1, "eos_token_id": 2},
@@ -119,6 +127,7 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "granitemoehybrid": {"h": GRANITE4_DENSE,
                          "micro": {**GRANITE4_DENSE, "position_embedding_type": "rope", "layer_types": ["attention"] * 4}},
     "exaone4": {"1.2b": {**LLAMA, "head_dim": 16, "sliding_window": None, "layer_types": ["full_attention", "full_attention"], "tie_word_embeddings": True}},
+    "gemma4_unified_text": {"12b": {**UNIFIED, "num_global_key_value_heads": 1}},
     "gemma4_text": {"e4b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3},
                     "e2b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3, "num_key_value_heads": 1, "use_double_wide_mlp": True},
                     "26b": {**GEMMA4_DENSE, "enable_moe_block": True, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 40}},
@@ -148,6 +157,10 @@ OWN["qwen3_5"] = {"text_config": {**DELTA, "use_cache": False}, "vision_config":
 OWN["qwen3_5_moe"] = {**OWN["qwen3_5"], "text_config": {**DELTA_MIXTURE, "use_cache": False}}
 #: Gemma 4's vision tower as its models without one for sound have it.
 GEMMA4_VISION = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16, "position_embedding_size": 64, "standardize": True}
+#: Embeddings of images and of sound are single layers.
+UNIFIED_PARTS = {"vision_config": {"mm_embed_dim": 48, "mm_posemb_size": 40, "output_proj_dims": 48}, "audio_config": {}}
+OWN["gemma3n"] = {"text_config": {**GEMMA3N, "use_cache": False}, "vision_config": {}, "audio_config": {"conf_num_hidden_layers": 1}}
+OWN["gemma4_unified"] = {"text_config": {**UNIFIED, "num_global_key_value_heads": 1}, **UNIFIED_PARTS}
 OWN["gemma4"] = {"text_config": GEMMA4_DENSE, "vision_config": GEMMA4_VISION}
 OTHERS["gemma4"] = {"26b": {"text_config": OTHERS["gemma4_text"]["26b"], "vision_config": GEMMA4_VISION}}
 #: Patches of images go through one linear layer; the text part is a persimmon.
@@ -159,7 +172,7 @@ OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **L
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "cohere_compass_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
 #: Rows with more rounds than torch.cat takes at once, and with fewer.
@@ -169,7 +182,7 @@ LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded
 IN_LONG_CHUNKS = ("granitemoehybrid", "bamba", "nemotron_h", "falcon_h1", "mamba2")
 IN_CHUNKS = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
 #: Linear layers that get adapters.
-TARGETS: dict[str, list[str] | str] = {"gemma4": r".*language_model.*\.(q_proj|v_proj)",  # the tower's layers of these names are no nn.Linear
+TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "gemma4_unified"), r".*language_model.*\.(q_proj|v_proj)"),  # the tower's layers of these names are no nn.Linear
            **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), ["q_proj", "v_proj", "in_proj_qkv", "out_proj", "qkv"]),
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
@@ -184,7 +197,7 @@ EAGER = {*MAMBAS[:2], "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "blo
 BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {*MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}

@@ -87,7 +87,13 @@ AttentionGradients flash_backward(const Tensor& grad_output, const Tensor& query
         dk_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
         dv_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
     }
-    return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
+    // Below autograd a transposition keeps no base (torch/csrc/autograd/variable.h ViewInfo).
+    const auto transposed = [](const Tensor& t) {
+        Tensor out = transpose(t, 1, 2);
+        out->is_view = false;
+        return out;
+    };
+    return {transposed(dq), transposed(dk), transposed(dv)};
 }
 
 AttentionResult flash_forward(const Tensor& query, const Tensor& key, const Tensor&, double dropout) {

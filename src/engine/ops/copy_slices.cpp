@@ -1,4 +1,4 @@
-// Copies into views (torch 2.11 torch/csrc/autograd/functions/tensor.cpp CopySlices, CopyBackwards).
+// Copies into views and sums (torch 2.11 torch/csrc/autograd/functions/tensor.cpp CopySlices, CopyBackwards).
 #include "engine/ops/copy_slices.hpp"
 
 #include "engine/ops/copy.hpp"
@@ -21,6 +21,32 @@ void copy_slices_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kCopySlices{"CopySlices", copy_slices_backward};
 
+// The function inside is AddBackward0, which gives what it is given.
+void sum_in_view_backward(Node& node, Grads& in, Grads& out) {
+    const Dims& sizes = node.outputs[0].sizes;
+    const Tensor whole = empty_strided(*node.session, sizes, node.dims[0], in[0].dtype(), Op::empty);
+    const Tensor part = clone_contiguous(alias(whole, node.dims[1], node.dims[2]));
+    if (node.wants(1)) out[1] = part;
+    if (node.wants(0)) out[0] = whole;
+}
+const NodeType kSumInView{"CopySlices", sum_in_view_backward};
+
+// FunctionsManual.cpp as_strided_backward: zeros for the whole, into which the view's gradient is copied.
+void as_strided_backward(Node& node, Grads& in, Grads& out) {
+    out[0] = empty_strided(*node.session, node.dims[0], node.dims[1], in[0].dtype(), Op::new_empty);
+}
+const NodeType kAsStridedBackward{"AsStridedBackward0", as_strided_backward};
+
+/// torch/csrc/autograd/variable.cpp VariableHooks::grad_fn: what a view was made by is forgotten once its base has
+/// another history.
+void follow_base(const Tensor& part, const Tensor& base) {
+    const Ref<Node> node = make_node(base.session(), kAsStridedBackward);
+    add_edge(*node, base);
+    node->dims[0] = base.sizes();
+    node->dims[1] = base.strides();
+    set_history(part, node);
+}
+
 }  // namespace
 
 void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source) {
@@ -33,6 +59,18 @@ void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& sourc
     node->dims[2] = part.strides();
     node->dtypes[0] = source.dtype();
     set_history(base, node);
+}
+
+void add_into_view(const Tensor& base, const Tensor& part, const Tensor& other) {
+    if (!needs_grad(base, other)) return;
+    const Ref<Node> node = make_node(base.session(), kSumInView);
+    add_edge(*node, base);
+    add_edge(*node, other);
+    node->dims[0] = base.strides();
+    node->dims[1] = part.sizes();
+    node->dims[2] = part.strides();
+    set_history(base, node);
+    follow_base(part, base);
 }
 
 }  // namespace vramfit::engine

@@ -52,6 +52,10 @@ ReduceTypes types_of(const Tensor& input, const Tensor& out, Op op) {
     const bool compares = op == Op::amax || op == Op::amin;  // cuda/ReduceMaxValuesKernel.cu: no sums, no wider type
     types.accumulate = is_floating(input.dtype()) && !compares ? std::max(types.input, 4) : types.input;
     types.vector = op == Op::sum && is_floating(input.dtype()) && types.input == 2 ? 8 : 4;
+    if (op == Op::std) {  // cuda/ReduceMomentKernel.cu std_var_kernel_impl: WelfordData of floats, two values at once
+        types.accumulate = 16;
+        types.vector = 2;
+    }
     return types;
 }
 
@@ -85,6 +89,61 @@ Tensor mean_last(const Tensor& t) {
     }
     Tensor out = reduce(t, 1u << (t.dim() - 1), true, t.dtype(), Op::mean);
     if (node) set_history(out, node);
+    return out;
+}
+
+// mean_backward with a dimension.
+namespace {
+void mean_over_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor grad = node.ints[1].value() != 0 ? in[0] : unsqueeze(in[0], static_cast<int>(node.ints[0]));
+    out[0] = div(expand(grad, node.dims[0]), 1.0);
+}
+const NodeType kMeanOverBackward{"MeanBackward1", mean_over_backward};
+
+// FunctionsManual.cpp std_backward, var_backward; g++ evaluates the right factor first.
+void std_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0), result = node.unpack(1);
+    const Tensor of_variance = [&] {
+        const Tensor twice = mul(result, 2);
+        Tensor quotient = div(in[0], twice);
+        const Tensor is_zero = compare(Op::eq, result);
+        return quotient;
+    }();
+    const Tensor mean = reduce(self, 1u << (self.dim() - 1), true, self.dtype(), Op::mean);
+    const Tensor difference = sub(self, mean);
+    const Tensor scaled = mul(of_variance, 1.0);
+    out[0] = mul(scaled, difference);
+}
+const NodeType kStdBackward{"StdBackward0", std_backward};
+}  // namespace
+
+Tensor mean_over(const Tensor& t, int dim, bool keepdim) {
+    dim = dim < 0 ? dim + t.dim() : dim;
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kMeanOverBackward);
+        add_edge(*node, t);
+        node->dims[0] = t.sizes();
+        node->ints[0] = dim;
+        node->ints[1] = keepdim ? 1 : 0;
+    }
+    Tensor out = reduce(t, 1u << dim, keepdim, t.dtype(), Op::mean);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor std_last(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kStdBackward);
+        add_edge(*node, t);
+        node->save(t);
+    }
+    Tensor out = reduce(t, 1u << (t.dim() - 1), true, t.dtype(), Op::std);
+    if (node) {
+        set_history(out, node);
+        node->save(out, true);
+    }
     return out;
 }
 

@@ -41,6 +41,9 @@ void stack_backward(Node& node, Grads& in, Grads& out) {
 const NodeType kStackBackward{"StackBackward0", stack_backward};
 
 // repeat_backward: the gradient in so many parts, added up.
+void repeat_before_backward(Node&, Grads& in, Grads& out) { out[0] = sum_dim(in[0], 0, false, in[0].dtype()); }
+const NodeType kRepeatBeforeBackward{"RepeatBackward0", repeat_before_backward};
+
 void repeat_backward(Node& node, Grads& in, Grads& out) {
     const int dim = static_cast<int>(node.ints[1]);
     const Tensor parts = reshape(in[0], node.dims[0].insert(dim, node.ints[0]));
@@ -95,6 +98,17 @@ Tensor repeat_along(const Tensor& t, int dim, Size times) {
     Dims sizes = t.sizes();
     sizes[dim] *= times;
     Tensor out = empty(t.session(), sizes, t.dtype(), Op::repeat);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor repeat_before(const Tensor& t, Size times) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kRepeatBeforeBackward);
+        add_edge(*node, t);
+    }
+    Tensor out = empty(t.session(), t.sizes().insert(0, times), t.dtype(), Op::repeat);
     if (node) set_history(out, node);
     return out;
 }

@@ -16,5 +16,7 @@ Tensor stack(std::span<const Tensor> tensors, int dim);
 
 /// t.repeat(1, times, 1, ...): the whole one behind the other in one dimension.
 Tensor repeat_along(const Tensor& t, int dim, Size times);
+/// t.repeat(times, 1, 1, ...) with one dimension more than t has.
+Tensor repeat_before(const Tensor& t, Size times);
 
 }  // namespace vramfit::engine

@@ -176,8 +176,10 @@ Tensor frequencies_of_buffer(const Run& run, const std::string& path, const netw
                              const network::Parameter& buffer) {
     const network::RopeParameters rope = network::rope_parameters(*run.spec.recording, path, buffer.name);
     const Size count = network::sizes_of(buffer).at(0);
-    // transformers 5.17 configuration_gemma4.py Gemma4TextConfig.__post_init__.
-    const bool of_gemma4 = kind.class_name == "Gemma4TextRotaryEmbedding" && buffer.name.starts_with("full_attention");
+    // transformers 5.17 configuration_gemma4.py Gemma4TextConfig.__post_init__, configuration_gemma4_unified.py.
+    const bool of_gemma4 =
+        (kind.class_name == "Gemma4TextRotaryEmbedding" || kind.class_name == "Gemma4UnifiedTextRotaryEmbedding") &&
+        buffer.name.starts_with("full_attention");
     if (rope.type == "proportional" || (rope.type.empty() && of_gemma4))
         return proportional_frequencies(run, count, rope.partial_rotary_factor.value_or(of_gemma4 ? 0.25 : 1.0));
     constexpr std::string_view kKnown[] = {"", "default", "llama3", "yarn", "linear"};

@@ -211,7 +211,10 @@ void RecordedFrame::expect(const network::Call& call, const network::Result& res
 Tensor RecordedFrame::base_of(network::Number number) const {
     network::Number base = number;
     for (std::size_t i = 0; i < bases_.size() && bases_[base] != base; ++i) base = bases_[base];
-    return base == number ? Tensor() : slots_[base];
+    if (base == number || slots_[base].defined()) return base == number ? Tensor() : slots_[base];
+    for (std::size_t i = 0; i < bases_.size(); ++i)  // under another name that it has, which ends later
+        if (bases_[i] == base && slots_[i].defined() && !slots_[i]->is_view) return slots_[i];
+    return {};
 }
 
 void RecordedFrame::execute(const network::End& end) {

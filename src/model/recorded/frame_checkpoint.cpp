@@ -14,9 +14,10 @@ using namespace engine;
 namespace {
 
 /// Networks whose units are given a container that outlives them, read or not: transformers 5.17.0 modeling_gemma4.py
-/// Gemma4TextModel.forward, shared_kv_states. What units of others keep are views of what they give back.
+/// Gemma4TextModel.forward, modeling_gemma4_unified.py, modeling_gemma3n.py Gemma3nTextModel.forward, shared_kv_states.
+/// What units of others keep are views of what they give back.
 bool leaves_values_to_others(std::string_view model_type) {
-    return model_type == "gemma4_text" || model_type == "gemma4";
+    return model_type.starts_with("gemma4") || model_type.starts_with("gemma3n");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ void RecordedFrame::begin_unit(int unit, const Tensor& hidden) {
 
 bool RecordedFrame::begins_head(const RecordedModule& child) const {
     if (in_unit_ || pass_->units_are_over || child.is_unit()) return false;
+    if (pass_->model.has_norm_behind_layers() && !child.is_behind_layers) return false;
     return pass_->units > 0 && pass_->units == pass_->model.units();
 }
 

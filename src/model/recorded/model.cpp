@@ -16,7 +16,8 @@ RecordedModel::RecordedModel(const network::Document& document)
       release_(version_from(document.transformers)),
       layers_(network::decoder_layers(document)),
       base_(network::base_model(document)),
-      final_norm_(network::final_norm(document)) {
+      final_norm_(network::final_norm(document)),
+      behind_layers_(network::behind_layers(document)) {
     for (const network::Program& program : document.programs) {
         std::vector<recorded::Operator>& row = operators_.emplace_back();
         row.reserve(program.code.size());
@@ -45,6 +46,7 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
     buffers_ += what.buffers.size();
     if (units_ < layers_.size() && path == layers_[units_]) modules_[index].unit = static_cast<int>(units_++);
     modules_[index].is_final_norm = !path.empty() && path == final_norm_;
+    modules_[index].is_behind_layers = !path.empty() && path == behind_layers_;
     for (const network::Child& child : what.children) {
         const std::uint32_t made = add(child.kind, network::path_inside(path, child.name));
         modules_[index].children.push_back(made);

@@ -22,7 +22,8 @@ struct RecordedModule {
     std::string path;                     ///< "model.layers.0.self_attn.q_proj"; empty: the whole
     std::vector<std::uint32_t> children;  ///< in order of registration, as the kind's
     int unit = -1;                        ///< which decoder layer it is: windows begin with it
-    bool is_final_norm = false;           ///< behind the last of them
+    bool is_final_norm = false;           ///< the last norm of all
+    bool is_behind_layers = false;        ///< the norm behind the last of them
     Linear* linear = nullptr;             ///< what stands there in memory, of a leaf
     Embedding* embedding = nullptr;
     Norm* norm = nullptr;
@@ -59,6 +60,7 @@ class RecordedModel {
     /// The operators of a program's instructions; null where an instruction is no call.
     const std::vector<recorded::Operator>& operators(network::Number program) const { return operators_[program]; }
     std::size_t units() const { return units_; }
+    bool has_norm_behind_layers() const { return !behind_layers_.empty(); }
     /// The path of the network inside of what has the head; empty: there is none.
     const std::string& base() const { return base_; }
 
@@ -70,6 +72,7 @@ class RecordedModel {
     std::vector<std::string> layers_;
     std::string base_;
     std::string final_norm_;
+    std::string behind_layers_;
     std::vector<RecordedModule> modules_;
     std::vector<std::vector<recorded::Operator>> operators_;
     std::size_t units_ = 0;

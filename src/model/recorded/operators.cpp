@@ -42,6 +42,10 @@ bool Arguments::is_tensor(const network::Argument& argument) {
     return argument.is(Kind::value) || argument.is(Kind::parameter);
 }
 
+bool Arguments::is_of_host(const network::Argument& argument) const {
+    return argument.is(Kind::value) && scope_.is_on_host(argument.value);
+}
+
 Tensor Arguments::tensor(const network::Argument& argument) const {
     if (argument.is(Kind::value)) {
         Tensor found = scope_.value(argument.value);

@@ -16,6 +16,14 @@ bool same_entries(const JsonValue& value, const JsonValue& fixed) {
     return true;
 }
 
+const JsonValue& of_each(const JsonValue& value, std::size_t layers) {
+    if (value.kind != JsonValue::Kind::list || value.items.empty() || value.items.size() != layers) return value;
+    const JsonValue& first = value.items.front();
+    const bool alike = std::all_of(value.items.begin(), value.items.end(),
+                                   [&](const JsonValue& one) { return same_value(one, first); });
+    return alike ? first : value;
+}
+
 bool are_factors(const JsonValue& value, std::int64_t count) {
     return value.kind == JsonValue::Kind::list && static_cast<std::int64_t>(value.items.size()) == count &&
            std::all_of(value.items.begin(), value.items.end(),

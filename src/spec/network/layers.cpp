@@ -104,6 +104,21 @@ std::string bias_of_head(const Document& document) {
     return {};
 }
 
+// The names are those of transformers' modeling files; OPT 350M has a projection in its place.
+std::string behind_layers(const Document& document) {
+    constexpr std::string_view kNames[] = {"norm",   "final_layernorm", "final_layer_norm", "ln_f",
+                                           "norm_f", "embedding_norm",  "project_out",      "layer_norm"};
+    const std::vector<std::string> layers = decoder_layers(document);
+    if (layers.empty()) return {};
+    const std::string list = layers.front().substr(0, layers.front().rfind('.'));
+    const std::string around = list.substr(0, list.rfind('.') + 1);
+    std::set<std::string> there;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind&) { there.insert(path); });
+    for (const std::string_view name : kNames)
+        if (std::string path = fmt::format("{}{}", around, name); there.contains(path)) return path;
+    return {};
+}
+
 // accelerate 1.15 utils/fsdp_utils.py _find_final_norm.
 std::string final_norm(const Document& document) {
     const std::string base = base_model(document);

@@ -228,11 +228,12 @@ std::vector<std::string> frozen_parameters(const Document& document) {
     return names;
 }
 
-// The position table of a vision tower (5.17.0 modeling_gemma4.py Gemma4VisionPatchEmbedder) has three sizes too.
+// The position tables of images (5.17.0 modeling_gemma4.py Gemma4VisionPatchEmbedder, modeling_gemma4_unified.py
+// Gemma4UnifiedVisionEmbedder) have three sizes too.
 bool has_experts(const Document& document) {
     return std::any_of(document.kinds.begin(), document.kinds.end(), [](const ModuleKind& kind) {
         return kind.leaf == Leaf::experts && kind.class_name != "Conv1d" &&
-               kind.class_name != "Gemma4VisionPatchEmbedder";
+               kind.class_name != "Gemma4VisionPatchEmbedder" && kind.class_name != "Gemma4UnifiedVisionEmbedder";
     });
 }
 

@@ -91,6 +91,8 @@ std::string base_model(const Document& document);
 /// The parameter that is the bias of the head too, by its name, or empty (BERT's cls.predictions.bias).
 std::string bias_of_head(const Document& document);
 
+/// The path of what comes behind the decoder layers, beside their list: a norm by its own name, or empty.
+std::string behind_layers(const Document& document);
 /// The path of the last child of that whose class is a norm by its name, or empty.
 std::string final_norm(const Document& document);
 /// Whether a norm stands beside the decoder layers; BERT's kin have other modules before the head.

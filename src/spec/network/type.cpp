@@ -25,6 +25,19 @@ bool reads_key(const Place& type, std::string_view key) {
     return false;
 }
 
+/// Parts without which the class makes another network.
+void check_parts(const Place& type, const JsonValue& config, const std::string& path, Problems& problems) {
+    if (!type.has("given_parts")) return;
+    const Place parts = type.member("given_parts");
+    for (std::size_t i = 0; i < parts.list(0, 10).size(); ++i) {
+        const std::string& part = parts.at(i).text();
+        const JsonValue* found = config.find(part);
+        if (!found || found->kind != JsonKind::object)
+            problems.unsupported(fmt::format("{}/{}", path, part), "networks without this part were not recorded",
+                                 std::string(kOwnRecording));
+    }
+}
+
 JsonValue read_document(const TypeRecording& type) {
     Problems problems("the recording of a type");
     JsonValue json = parse_json(type.text(), problems);
@@ -78,6 +91,7 @@ Document instantiate(const JsonValue& type, const JsonValue& config, const std::
     const Place place(type, file);
     if (place.object().member("schema").text() != kTypeSchema)
         place.member("schema").refuse(fmt::format("'{}' is wanted", kTypeSchema));
+    check_parts(place, config, path, problems);
     const JsonValue keys = in_one_level(place, config);
     const TypeConfig read = read_type_config(place, keys, path, problems);
     problems.throw_if_any();

@@ -34,7 +34,7 @@ class TypeReader {
         if (const Place layers = type_.member("layers"); layers.has("sizes"))
             read_sizes_of_kinds(layers.member("sizes"), out_.kinds, config_, out_.numbers, refusal, rejection);
         if (type_.has("rope_of_kinds"))
-            check_rope_of_kinds(type_.member("rope_of_kinds").object(), config_, refusal, rejection);
+            check_rope_of_kinds(type_, config_, refusal, rejection);
         if (type_.has("fewer")) read_fewer(type_.member("fewer"));
         if (type_.has("heads")) read_heads(type_.member("heads").text());
         if (type_.has("pairs")) read_pairs(type_.member("pairs"));
@@ -103,10 +103,14 @@ class TypeReader {
     }
 
     void read_states(const Place& row, const std::string& key, const JsonValue* value) {
-        if (is_off(row)) return;
+        if (is_off(row)) {  // what it is then decides about nothing
+            const Place states = row.member("states");
+            out_.chosen[key] = states.at(states.list(1, 100).size() - 1).json();
+            return;
+        }
         JsonValue found;
         if (value && !(is_null(*value) && row.has("null"))) {
-            found = *value;
+            found = row.has("each") ? of_each(*value, out_.kinds.size()) : *value;
         } else if (!row.has("default")) {
             return reject(key, "the key is missing");
         } else {
@@ -188,6 +192,10 @@ class TypeReader {
         out_.values[key] = *count;
         out_.numbers[key] = count->integer;
         out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count->integer));
+        const Place sparsity = shared.has("sparsity") ? shared.member("sparsity").object() : shared;
+        const std::string& shares = sparsity.member("key").text();
+        if (shared.has("sparsity") && !mark_sparse(sparsity, given(shares), out_.kinds))
+            return reject(shares, fmt::format("a list of {} shares is wanted", layers));
         const JsonValue* found = recorded_layers(type_.member("choices").member("the layers"), out_.kinds);
         if (!found) return refuse(list_of(row), "layers in such an order were not recorded for this type");
         out_.chosen["the layers"] = *found;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/allowed.hpp"
 #include "spec/network/type.hpp"
 
 namespace vramfit::network {
@@ -19,6 +20,19 @@ std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::
         out.push_back(fmt::format("{}+{}", role, *kind));
     }
     return out;
+}
+
+// transformers 5.17.0 configuration_gemma3n.py Gemma3nTextConfig.__post_init__: where nothing is said, so many at the
+// beginning, if there are more.
+bool mark_sparse(const Place& row, const JsonValue* given, std::vector<std::string>& kinds) {
+    const bool listed = given && !is_null(*given);
+    if (listed && (given->kind != JsonValue::Kind::list || given->items.size() != kinds.size())) return false;
+    const auto first = static_cast<std::size_t>(row.member("first").integer(0, 1000));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        if (listed && (!is_number(given->items[i]) || given->items[i].real < 0)) return false;
+        if (listed ? given->items[i].real > 0 : kinds.size() > first && i < first) kinds[i] = "sparse+" + kinds[i];
+    }
+    return true;
 }
 
 const JsonValue* recorded_layers(const Place& known, const std::vector<std::string>& kinds) {
@@ -55,6 +69,10 @@ std::vector<std::string> needed(const Place& known, const Place& of_type) {
 void check_kind(const Place& known, std::string_view kind, const JsonValue& given, const Report& refuse,
                 const Report& reject) {
     const std::string key = fmt::format("rope_parameters/{}", kind);
+    if (known.has("none")) {
+        if (!is_null(given)) refuse(key, "rotary embeddings of such layers were not recorded for this type");
+        return;
+    }
     if (given.kind != JsonValue::Kind::object) return reject(key, fmt::format("{} cannot be", given.shown()));
     const JsonValue* type = given.find("rope_type");
     const std::string name = type && type->kind == JsonValue::Kind::text ? type->text : std::string();
@@ -78,11 +96,10 @@ void check_kind(const Place& known, std::string_view kind, const JsonValue& give
         bool has = false;
         for (std::size_t n = 0; n < may.list().size(); ++n) has = has || may.at(n).text() == given.keys[i];
         const JsonValue& value = given.items[i];
-        const bool is_number = value.kind == JsonValue::Kind::integer || value.kind == JsonValue::Kind::real;
         const std::string entry = fmt::format("{}/{}", key, given.keys[i]);
         if (!has)
             refuse(entry, "the entry was not recorded for this type");
-        else if (!is_number)
+        else if (!is_number(value))
             reject(entry, fmt::format("{} is no number", value.shown()));
         else if (!(value.real > 0))
             refuse(entry, fmt::format("{} was not recorded for this type", value.shown()));
@@ -91,17 +108,20 @@ void check_kind(const Place& known, std::string_view kind, const JsonValue& give
 
 }  // namespace
 
-void check_rope_of_kinds(const Place& known, const JsonValue& config, const Report& refuse, const Report& reject) {
+void check_rope_of_kinds(const Place& type, const JsonValue& config, const Report& refuse, const Report& reject) {
+    const Place known = type.member("rope_of_kinds").object();
     const auto given = [&](std::string_view key) {
         const JsonValue* value = config.find(key);
         return value && value->kind != JsonValue::Kind::null ? value : nullptr;
     };
     if (given("rope_scaling")) refuse("rope_scaling", "for this type only rope_parameters were recorded");
     const JsonValue* all = given("rope_parameters");
-    if (!all) return;
+    const std::vector<std::string>& kinds = known.json().keys;
+    const bool needed = std::any_of(kinds.begin(), kinds.end(),
+                                    [&](const std::string& kind) { return known.member(kind).object().has("none"); });
+    if (!all) return needed ? reject("rope_parameters", "the key is missing") : void();
     if (all->kind != JsonValue::Kind::object)
         return reject("rope_parameters", fmt::format("{} cannot be", all->shown()));
-    const std::vector<std::string>& kinds = known.json().keys;
     for (const std::string& kind : kinds) {
         const JsonValue* own = all->find(kind);
         if (!own) {
@@ -110,8 +130,14 @@ void check_rope_of_kinds(const Place& known, const JsonValue& config, const Repo
         }
         check_kind(known.member(kind).object(), kind, *own, refuse, reject);
     }
+    const auto is_beside = [&](const std::string& key) {
+        bool found = false;
+        for (std::size_t i = 0; type.has("rope_beside") && i < type.member("rope_beside").list().size(); ++i)
+            found = found || type.member("rope_beside").at(i).text() == key;
+        return found;
+    };
     for (const std::string& key : all->keys)
-        if (std::find(kinds.begin(), kinds.end(), key) == kinds.end())
+        if (std::find(kinds.begin(), kinds.end(), key) == kinds.end() && !is_beside(key))
             refuse(fmt::format("rope_parameters/{}", key), "the entry was not recorded for this type");
 }
 

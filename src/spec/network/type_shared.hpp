@@ -16,10 +16,14 @@ namespace vramfit::network {
 /// take them, the last ones of each kind before these leave theirs.
 std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared);
 
+/// Marks the layers of whose feed-forward part only the largest numbers count (Gemma 3n): `given` has a share for each
+/// layer, or nothing. False: it is no such list.
+bool mark_sparse(const Place& row, const JsonValue* given, std::vector<std::string>& kinds);
+
 /// The recorded layers that have these: the same first and last one, and those between. Null: there are none.
 const JsonValue* recorded_layers(const Place& known, const std::vector<std::string>& kinds);
 
-/// Rotary embeddings of the class's own type for each kind of layer, whose numbers go into frequencies only.
-void check_rope_of_kinds(const Place& known, const JsonValue& config, const Report& refuse, const Report& reject);
+/// Rotary embeddings of the class's own type for each kind of layer, whose numbers go into frequencies only, or none.
+void check_rope_of_kinds(const Place& type, const JsonValue& config, const Report& refuse, const Report& reject);
 
 }  // namespace vramfit::network

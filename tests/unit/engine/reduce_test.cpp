@@ -1,6 +1,8 @@
 // Scratch of reductions, as PyTorch 2.2.2 and 2.11.0 take it from the allocator on a CUDA runtime without a device.
 #include "engine/ops/reduce.hpp"
 
+#include "engine/backward.hpp"
+#include "engine/ops/shape.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/recorded.hpp"
 
@@ -57,4 +59,30 @@ TEST_CASE("beyond 32-bit offsets a reduction is done in halves") {
     CHECK(sum(kA100, DType::bfloat16, {262144, 4096}, 1) == Sizes{8192, 536870912, 128, -128, -536870912});
     CHECK(sum(kA100, DType::bfloat16, {2600000, 1024}, 3, Op::linalg_vector_norm) ==
           Sizes{2, 4, 20316, 4, -4, -20316, 20316, 4, -4, -20316, 20316, 4, -4, -20316, 20316, 4, -4, -20316, -4});
+}
+
+// cuda/ReduceMomentKernel.cu std_var_kernel_impl; FunctionsManual.cpp std_backward, var_backward.
+TEST_CASE("a standard deviation keeps four numbers for each part, and its gradient makes the mean again") {
+    CHECK(sum(kA100, DType::float32, {112, 176}, 2, Op::std) == Sizes{448});
+    CHECK(sum(kA100, DType::bfloat16, {64, 65536}, 2, Op::std) == Sizes{128});
+    CHECK(sum(kA100, DType::float32, {1, 1000000}, 2, Op::std) == Sizes{4, 1968, 4, -4, -1968});
+    CHECK(sum(kA100, DType::bfloat16, {1, 1000000}, 2, Op::std) == Sizes{2, 1968, 4, -4, -1968});
+    Recorded r;
+    Tensor t = empty(r.session, {112, 176}, DType::float32);
+    t.set_requires_grad(true);
+    const Tensor deviation = std_last(t);
+    const Tensor loss = sum_all(deviation);
+    CHECK(r.events([&] { backward(loss); }) ==
+          Sizes{4, 448, 448, 112, -112, -448, 448, 78848, 448, 78848, -448, -78848, -448, -448, -4});
+}
+
+// FunctionsManual.cpp mean_backward, repeat_backward.
+TEST_CASE("means and repeats over a first dimension have a gradient in one piece") {
+    Recorded r;
+    Tensor t = empty(r.session, {4, 112, 176}, DType::float32), one = empty(r.session, {112, 176}, DType::float32);
+    t.set_requires_grad(true);
+    one.set_requires_grad(true);
+    const Tensor mean = sum_all(mean_over(t, 0, false)), repeated = sum_all(repeat_before(one, 4));
+    CHECK(r.events([&] { backward(mean); }) == Sizes{4, 315392, -4});
+    CHECK(r.events([&] { backward(repeated); }) == Sizes{4, 78848, -4});
 }

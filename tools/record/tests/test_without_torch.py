@@ -7,6 +7,7 @@ from typing import Any
 
 from vramfit_record import schema
 from vramfit_record.check import problems, value_of
+from vramfit_record.types.sharing import rope_not_known, with_sparsity
 
 #: A network of one linear layer: y = linear(x); z = y + y; the sum of z.
 DOCUMENT: dict[str, Any] = {
@@ -91,6 +92,27 @@ class Validator(unittest.TestCase):
         self.assertEqual(value_of("=2*B*S+1", 3, 5), 31)
         self.assertEqual(value_of("=(S+63)//64", 3, 65), 2)
         self.assertRaises(ValueError, value_of, "=__import__", 1, 1)
+
+
+class Layers(unittest.TestCase):
+    """What a configuration says for each layer."""
+
+    def test_shares_of_sparse_layers(self) -> None:
+        row = {"key": "activation_sparsity_pattern", "first": 2}
+        self.assertEqual(["sparse+a", "b"], with_sparsity(row, ["a", "b"], [0.95, 0.0]))
+        self.assertEqual(["a", "b"], with_sparsity(row, ["a", "b"], None))
+        self.assertEqual(["sparse+a", "sparse+b", "c"], with_sparsity(row, ["a", "b", "c"], None))
+        for given in ([0.95], [0.95, -1], [0.95, True], "0.95"):
+            self.assertIsNone(with_sparsity(row, ["a", "b"], given))
+
+    def test_rotary_embeddings_of_each_kind(self) -> None:
+        kinds = {"full": {"none": True}, "sliding": {"type": "default", "may": ["rope_theta"], "own": {"mrope_section": [24, 20, 20]}}}
+        sliding = {"rope_type": "default", "rope_theta": 50000, "mrope_section": [24, 20, 20]}
+        self.assertEqual("", rope_not_known(kinds, {"rope_parameters": {"full": None, "sliding": sliding, "rope_theta": 1.0}}, ["rope_theta"]))
+        self.assertIn("the key is missing", rope_not_known(kinds, {}, []))
+        self.assertIn("rope_parameters.full", rope_not_known(kinds, {"rope_parameters": {"full": sliding, "sliding": sliding}}, []))
+        self.assertIn("recorded with", rope_not_known(kinds, {"rope_parameters": {"full": None, "sliding": {**sliding, "mrope_section": [22, 22, 20]}}}, []))
+        self.assertIn("rope_parameters", rope_not_known(kinds, {"rope_parameters": {"full": None, "sliding": sliding, "factor": 2.0}}, []))
 
 
 if __name__ == "__main__":

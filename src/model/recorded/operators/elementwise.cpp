@@ -16,11 +16,21 @@ using OfTwo = Tensor (*)(const Tensor&, const Tensor&);
 using WithNumber = Tensor (*)(const Tensor&, Scalar);
 using OfOne = Tensor (*)(const Tensor&);
 
+/// A number in a tensor of the host beside one on the device, which takes it as a number.
+template <WithNumber number>
+Tensor with_host(const Arguments& a, const network::Argument& other) {
+    const Tensor t = a.tensor(other);
+    if (t.dtype() != DType::float32 || t.requires_grad()) a.refuse("a tensor of the host beside such a one");
+    return number(t, 1.0);
+}
+
 /// Tensor.add(other) with a tensor or a number.
 template <OfTwo two, WithNumber number>
 Tensor binary(const Arguments& a) {
     if (a.find("alpha") || a.find("rounding_mode")) a.refuse("an option");
     const network::Argument &left = a.at(0), &right = a.at(1);
+    if (a.is_of_host(left)) return with_host<number>(a, right);
+    if (a.is_of_host(right)) return with_host<number>(a, left);
     if (!Arguments::is_tensor(left)) return number(a.tensor(right), a.scalar(left));
     return Arguments::is_tensor(right) ? two(a.tensor(left), a.tensor(right)) : number(a.tensor(left), a.scalar(right));
 }
@@ -193,6 +203,13 @@ Tensor smaller(const Arguments& a) {
     return minimum(a.tensor(0), a.tensor(*other));
 }
 
+/// Of what needs no gradient.
+Tensor inverse_error_function(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (t.requires_grad() || t.dtype() != DType::float32) a.refuse("a gradient, or another dtype than float32");
+    return pointwise_result(t, t.dtype(), Op::erfinv);
+}
+
 constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.add", binary<add, add>},
     {"torch.Tensor.sub", binary<sub, sub>},
@@ -245,11 +262,15 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.masked_fill", filled_where},
     {"torch.add", sum},
     {"torch.mul", times},
+    {"torch.multiply", times},
+    {"torch.erfinv", inverse_error_function},
+    {"torch.Tensor.erfinv", inverse_error_function},
     {"torch.div", binary<div, div>},
     {"torch.cos", unary<cos>},
     {"torch.sin", unary<sin>},
     {"torch.pow", power},
     {"torch.Tensor.pow", power},
+    {"torch.Tensor.__pow__", power},
     {"torch.nn.functional.dropout", dropped},
     {"torch.Tensor.__eq__", comparison<Op::eq>},
     {"torch.Tensor.ne", comparison<Op::ne>},

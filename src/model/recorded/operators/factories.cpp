@@ -64,13 +64,15 @@ Tensor full_like_number(const Arguments& a) {
     return filled_like<Op::full_like>(a);
 }
 
-/// torch.full(sizes, number).
+/// torch.full(sizes, number), in the number's own dtype where none is said (ATen/native/TensorFactories.cpp
+/// infer_full_options).
 Tensor full_of_number(const Arguments& a) {
     if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
     refuse_host(a, a.find("device"));
     const std::optional<DType> dtype = a.dtype(a.find("dtype"));
-    if (!dtype && !a.at(1).is(ArgumentKind::real)) a.refuse("no dtype");
-    return empty(a.session(), a.dims(0), dtype.value_or(DType::float32), Op::full);
+    const bool whole = a.at(1).is(ArgumentKind::integer);
+    if (!dtype && !whole && !a.at(1).is(ArgumentKind::real)) a.refuse("no dtype");
+    return empty(a.session(), a.dims(0), dtype.value_or(whole ? DType::int64 : DType::float32), Op::full);
 }
 
 /// torch.eye(n) or (n, m): torch 2.13 native/cuda/TensorFactories.cu eye_out_cuda fills one tensor in place.

@@ -1,5 +1,6 @@
 // Functions of recorded programs that write into their first argument and give it back.
 #include "engine/ops/in_place.hpp"
+#include "engine/node.hpp"
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/copy_slices.hpp"
 #include "engine/ops/index.hpp"
@@ -19,7 +20,11 @@ Tensor added(const Arguments& a) {
         add_in_place(t);
         return t;
     }
-    add_in_place(t, a.tensor(1));
+    const Tensor other = a.tensor(1), base = t->is_view && needs_grad(t, other) ? a.base(0) : Tensor();
+    if (base.defined())
+        add_into_view(base, t, other);
+    else
+        add_in_place(t, other);
     return t;
 }
 

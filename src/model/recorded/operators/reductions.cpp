@@ -24,8 +24,17 @@ bool keeps_dim(const Arguments& a) { return a.flag(2, "keepdim", false) || a.fla
 
 Tensor mean(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (!is_last(a, a.find(1, "dim"), t) || !keeps_dim(a)) a.refuse("another mean than over the last dimension");
-    return mean_last(t);
+    const network::Argument* dim = a.find(1, "dim");
+    if (!dim || a.find("dtype")) a.refuse("another mean than over a dimension");
+    return is_last(a, dim, t) && keeps_dim(a) ? mean_last(t) : mean_over(t, a.integer(*dim), keeps_dim(a));
+}
+
+/// Tensor.std(dim, unbiased, keepdim).
+Tensor deviation(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const bool plain = is_last(a, a.find(1, "dim"), t) && a.flag(3, "keepdim", false) && !a.flag(2, "unbiased", true);
+    if (!plain || a.find("correction")) a.refuse("such a deviation");
+    return std_last(t);
 }
 
 Tensor total(const Arguments& a) {
@@ -94,6 +103,9 @@ Tensor read_by_host(const Arguments& a) {
 
 constexpr NamedOperator kReductions[] = {
     {"torch.Tensor.mean", mean},
+    {"torch.mean", mean},
+    {"torch.std", deviation},
+    {"torch.Tensor.std", deviation},
     {"torch.Tensor.sum", total},
     {"torch.Tensor.all", all_true},
     {"torch.all", all_true},

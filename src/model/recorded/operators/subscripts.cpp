@@ -146,6 +146,17 @@ Tensor put_into_part(const Arguments& a) {
     return t;
 }
 
+/// t[a:b] += values, of which what is written back is the part itself: nothing is copied (ATen/native/Copy.cpp
+/// is_same_data), but the tape has it.
+Tensor put_back(const Arguments& a) {
+    const Tensor t = a.tensor(0), part = a.tensor(2);
+    if (!needs_grad(t, part)) return t;
+    const bool its_own = part.get()->storage.get() == t.get()->storage.get() && part->is_view && !t->is_view;
+    if (!its_own || part.dim() != t.dim()) a.refuse("such a part");
+    copy_into_slice(t, part, part);
+    return t;
+}
+
 /// t[ids] = values without a gradient: index_put_ with a row of int64 allocates nothing
 /// (ATen/native/TensorAdvancedIndexing.cpp _index_put_impl_, where nothing is added up).
 Tensor put_at(const Arguments& a) {
@@ -153,6 +164,7 @@ Tensor put_at(const Arguments& a) {
     if (a.at(1).is(ArgumentKind::list) && Arguments::is_tensor(a.at(2)) &&
         std::none_of(a.at(1).items.begin(), a.at(1).items.end(), Arguments::is_tensor))
         return put_into_part(a);
+    if (a.at(1).is(ArgumentKind::slice) && Arguments::is_tensor(a.at(2))) return put_back(a);
     if (!Arguments::is_tensor(a.at(1)) || !Arguments::is_tensor(a.at(2)))
         a.refuse("other than a tensor at a tensor of places");
     const Tensor places = a.tensor(1), values = a.tensor(2);

@@ -97,6 +97,7 @@ Tensor repeated(const Arguments& a) {
             if (!same(times[along], Size(1)) && along != i) a.refuse("a gradient of several dimensions");
             along = i;
         }
+        if (times.size() == t.dim() + 1 && along == 0) return repeat_before(t, times[0]);
         if (times.size() != t.dim()) a.refuse("a gradient of more dimensions");
         return repeat_along(t, along, times[along]);
     }
@@ -130,6 +131,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.broadcast_to", expanded},
     {"torch.Tensor.view_as", viewed_as},
     {"torch.Tensor.detach", detached},
+    {"torch.Tensor.data.__get__", detached},
     {"torch.Tensor.clone", cloned},
     {"torch.clone", cloned},
     {"torch.Tensor.repeat", repeated},

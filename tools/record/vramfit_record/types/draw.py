@@ -75,6 +75,8 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
         config |= places_in(type_["model_type"], listed) if type_["model_type"] in BY_PLACES else {name: listed, **types_of(name, listed)}
         if "names" in layers and chance.random() < 0.5:
             config[name] = [{v: k for k, v in layers["names"].items()}.get(kind, kind) for kind in listed]
+    if any("none" in row for row in type_.get("rope_of_kinds", {}).values()):
+        config["rope_parameters"] = {kind: None if "none" in row else {"rope_type": row["type"], "rope_theta": 50000, **row["own"]} for kind, row in type_["rope_of_kinds"].items()}
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config
@@ -89,6 +91,10 @@ def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Ran
             "num_key_value_heads": chance.choice([1, *fewer]), **({"num_global_key_value_heads": chance.choice(fewer)} if fewer else {}), "global_head_dim": 8 * chance.randint(33, 70)}
     if chance.random() < 0.5:
         said["rope_parameters"] = {kind: {"rope_type": row["type"], **{name: 0.5 if "factor" in name else 20000.0 for name in row["may"]}} for kind, row in type_["rope_of_kinds"].items()}
+    if sparsity := type_["layers"]["shared"].get("sparsity"):  # the last two with keys and values of their own have none
+        sparse = chance.randint(1, len(group) * groups - 2) if at > 1 else 0
+        said[sparsity["key"]] = [0.95 if i < sparse else 0.0 for i in range(len(said["layer_types"]))]
+        said["intermediate_size"] = [8 * chance.randint(3, 60)] * len(said["layer_types"]) if chance.random() < 0.5 else 200
     return said
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .kinds import at_ends, by_letters, layers_listed, sizes_of_kinds, state_among
 from .parts import flattened
-from .sharing import rope_not_known, state_of, with_roles
+from .sharing import rope_not_known, state_of, with_roles, with_sparsity
 from .trees import moved, name_of_row
 
 LAYERS = "the layers"
@@ -43,6 +43,9 @@ class Config:
 
     def __init__(self, type_: dict[str, Any], given: dict[str, Any]) -> None:
         self.type, self.given = type_, flattened(type_["parts"], given) if "parts" in type_ else given
+        for part in type_.get("given_parts", []):
+            if given.get(part) is None:
+                raise NotKnown(f"{part}: the part is missing")
         self.values: dict[str, Any] = {}
         self.chosen: dict[str, Any] = {}
         self.read_layers()
@@ -51,7 +54,7 @@ class Config:
         if "sizes" in type_["layers"]:
             self.read_sizes(type_["layers"]["sizes"])
         if "rope_of_kinds" in type_:
-            if problem := rope_not_known(type_["rope_of_kinds"], self.given):
+            if problem := rope_not_known(type_["rope_of_kinds"], self.given, type_.get("rope_beside", [])):
                 raise NotKnown(problem)
         if ROPE_TYPE in type_["choices"]:
             self.read_rope(type_["rope"])
@@ -68,11 +71,16 @@ class Config:
     def value(self, row: dict[str, Any]) -> Any:
         key = row["also"] if row.get("also") in self.given else row["key"]
         if key in self.given and not (self.given[key] is None and row.get("null")):
-            return self.given[key]
+            return self.of_each(self.given[key]) if row.get("each") else self.given[key]
         if "default" not in row:
             raise NotKnown(f"{key}: the key is missing")
         default = row["default"]
         return folded(default[1:], self.values) if isinstance(default, str) and default.startswith("=") else default
+
+    def of_each(self, value: Any) -> Any:
+        """A list with the same for each layer says as much as one for all."""
+        alike = isinstance(value, list) and len(value) == len(self.kinds) and all(same(x, value[0]) for x in value)
+        return value[0] if alike else value
 
     def read(self, row: dict[str, Any]) -> None:
         key = row["key"]
@@ -96,7 +104,8 @@ class Config:
             if key in self.given and not same_entries(self.given[key], row["fixed"]):
                 raise NotKnown(f"{key}: {self.given[key]}, recorded with {row['fixed']}")
             return
-        if "when" in row and not self.values[row["when"]]:
+        if "when" in row and not self.values[row["when"]]:  # what it is then decides about nothing
+            self.chosen |= {key: row["states"][-1]} if len(row["states"]) > 1 else {}
             return
         value = self.value(row)
         plain = [s for s in row["states"] if not isinstance(s, dict)]
@@ -154,6 +163,10 @@ class Config:
         if not isinstance(shared, int) or isinstance(shared, bool) or not 0 <= shared < len(kinds) - 2:
             raise NotKnown(f"{row['shared']['key']}: {shared}")
         self.kinds = with_roles(kinds, shared)
+        if sparsity := row["shared"].get("sparsity"):
+            self.kinds = with_sparsity(sparsity, self.kinds, self.given.get(sparsity["key"]))
+            if self.kinds is None:
+                raise NotKnown(f"{sparsity['key']}: {self.given[sparsity['key']]}")
         state = state_of(self.kinds, self.type["choices"][LAYERS])
         if state is None:
             raise NotKnown(f"layer_types: {self.kinds}")

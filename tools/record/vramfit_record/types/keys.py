@@ -12,11 +12,11 @@ from typing import Any
 import transformers
 
 from .alternatives import Chosen
-from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
+from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
-from .sharing import REUSE, STATES
+from .sharing import REUSE, SPARSE_STATES, STATES
 from ..merge import places_of
 from ..networks import HEADS, WHOLE
 from ..sizes import Fit, Number
@@ -86,7 +86,7 @@ class Keys:
     @staticmethod
     def plain_of(config: Any) -> dict[str, Any]:
         config.allow_global_per_layer_attribute_access = True  # of what layers have of their own, what the others have
-        return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_") and k != "allow_global_per_layer_attribute_access"}
+        return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_") and k != "allow_global_per_layer_attribute_access" and hasattr(config, k)}
 
     def prefixes(self) -> dict[type, str]:
         """What stands before the keys of a part, by its class."""
@@ -137,8 +137,10 @@ class Keys:
 
     def layer_states(self) -> list[Any]:
         """Lists of kinds of layers: all kinds in the middle, each at both ends; one kind alone; one layer."""
+        if "sparsity" in self.shared:
+            return SPARSE_STATES
         if self.shared:
-            return STATES[1:] if self.parts else STATES  # none of those that are recorded whole takes the keys and values of others
+            return STATES[1:] if self.parts or self.model_type in GEMMAS_4_UNIFIED else STATES  # none of those that are recorded whole takes the keys and values of others
         if self.model_type in LAYER_STATES:
             return LAYER_STATES[self.model_type]
         if self.model_type in ENDS:
@@ -220,7 +222,7 @@ class Keys:
     def kinds_by_default(self, key: str) -> list[str]:
         """Of 48 layers; none where a class has a default for one number of layers only."""
         try:
-            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {})}
+            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {}), **({self.shared["sparsity"]["key"]: None} if "sparsity" in self.shared else {})}
             kinds = self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
             return kinds if len(kinds) == 48 else []
         except Exception:  # noqa: BLE001  the class's own refusal
@@ -306,6 +308,7 @@ class Keys:
                 elif self.list:
                     values[self.list] = [kind.split("+")[-1] for kind in state]
                     values |= {self.shared["key"]: sum(kind.startswith(REUSE) for kind in state)} if self.shared else {}
+                    values |= {self.shared["sparsity"]["key"]: [REALS[i] * kind.startswith(SPARSE) for kind in state]} if "sparsity" in self.shared else {}
                     values |= types_of(self.list, state)
             elif name == ROPE_TYPE:
                 if state is not None:
@@ -314,6 +317,9 @@ class Keys:
                 sizes = self.sizes(name, chosen)
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
         values |= sizes_listed(self.of_kinds, values, chosen[LAYERS])
+        kinds = ROPE_OF_KINDS.get(self.model_type, {})
+        if any("none" in row for row in kinds.values()):  # the class has no default
+            values["rope_parameters"] = {kind: None if "none" in row else {"rope_type": row["type"], "rope_theta": 10000.0 * (i + 1), **row["own"]} for kind, row in kinds.items()}
         values |= {**dict.fromkeys(self.towers.values(), 2), **SAID_IN_PARTS.get(self.model_type, {})}
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
@@ -363,6 +369,7 @@ class Keys:
         given = [self.values(base, i) for i in range(len(POINTS))]
         try:
             without = [self.made({k: v for k, v in values.items() if k != name})[name] for values in given]
+            without = [value[0] for value in without] if name in EACH.get(self.model_type, ()) else without
         except Exception:  # noqa: BLE001  the class's own refusal
             return False, None, False
         try:

@@ -17,7 +17,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size", "decoder_ffn_dim"), (208, 344, 392)), "rotary_dim": (10, 28, 14), **dict.fromkeys(("word_embed_proj_dim", "embedding_size"), (96, 80, 160)),
     **dict.fromkeys(EXPERTS, (24, 40, 36)),
     **dict.fromkeys(USED, (3, 5, 2)),
-    **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
+    **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "laurel_rank": (21, 33, 45), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (6, 2, 5)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291), "local_attention": (1034, 1154, 1278),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
@@ -63,6 +63,7 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "nemotron_h": {**RARE, "attention_dropout": [0.0], "hidden_dropout": [0.0], "mlp_bias": [False], "use_bias": [False], "use_conv_bias": [True], "norm_topk_prob": [True], "mlp_hidden_act": ["relu2"], "sliding_window": [None],
                                                         "n_groups": [8], "n_group": [1], "topk_group": [1], "moe_latent_size": [None, SIZE], "routed_scaling_factor": [REAL], "mamba_hidden_act": ["silu"]},
                                          "modernbert-decoder": {**RARE, "hidden_activation": ["gelu"], "norm_bias": [False], "mlp_bias": [False], "decoder_bias": [True], "attention_dropout": [0.0], "mlp_dropout": [0.0], "embedding_dropout": [0.0], "sliding_window": []},
+                                         "cohere_compass_text": {**RARE, "head_dim": [128], "attention_dropout": [0.0], "logit_scale": [REAL, None], "hidden_act": ["silu"], "sliding_window": [SIZE]},
                                          "doge": {**RARE, "mlp_bias": [False], "attention_dropout": [0.0], "hidden_dropout": [0.0], "is_moe": [False], "norm_topk_prob": [False], "sliding_window": [None]},
                                          "falcon_h1": {**RARE, "mlp_bias": [False], "projectors_bias": [False], "attention_dropout": [0.0], "hidden_act": ["silu"], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "mamba_n_groups": [1, 2], "mamba_chunk_size": [256, 128],
                                                        "mamba_norm_before_gate": [False],
@@ -85,7 +86,7 @@ ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "ti
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
-KINDS: dict[str, list[str]] = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
+KINDS: dict[str, list[str]] = {"cohere_compass_text": ["sliding_attention"], "lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
 #: Kinds of layers under names that a class takes for others (5.17.0 configuration_utils.py remap_legacy_layer_types).
 LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid", "nemotron_h"), {"mamba": "linear_attention", "attention": "full_attention"})
 #: Layers as published models have them: those of a state space first, attention between them or behind them, or attention alone.
@@ -96,6 +97,7 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
                                             "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
                                             "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
+                                            "cohere_compass_text": [*(["sliding_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")), ["full_attention"] * 4],
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
                                             "nemotron_h": [["linear_attention", "full_attention", "linear_attention", kind, kind] for kind in ("moe", "mlp")]}
@@ -115,10 +117,12 @@ ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(QWEN3_5, {"mrope_section": [
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
 PAIRS = (("linear_num_value_heads", "linear_num_key_heads"), ("num_attention_heads", "num_kv_heads"), ("hidden_size", "word_embed_proj_dim"), ("hidden_size", "embedding_size"))
 EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim", "hidden_size == embedding_size"}  # in the base configuration
-GEMMAS_4 = ("gemma4_text", "gemma4")
+GEMMAS_3N = ("gemma3n_text", "gemma3n")
+GEMMAS_4_UNIFIED = ("gemma4_unified_text", "gemma4_unified")
+GEMMAS_4 = ("gemma4_text", "gemma4", *GEMMAS_4_UNIFIED)
 READ_BY_OTHERS: dict[str, set[str]] = {"modernbert-decoder": {"local_attention"}, "falcon_h1": {"mamba_norm_before_gate"}, "nemotron_h": {"intermediate_size"}, "falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, **dict.fromkeys(GEMMAS_4, {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"})}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
-TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
+TOGETHER = {"gemma4_unified_text": (("attention_k_eq_v", "num_key_value_heads", "num_global_key_value_heads"),), "falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
 ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0, "index_topk_freq": 1, "index_topk_pattern": None}
 #: The same of one type, and another name of a key that its class takes.
@@ -149,7 +153,7 @@ LAYERS = "the layers"
 ROPE_TYPE = "rope_type"
 EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
-LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
+LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "num_global_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
 LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(MAMBAS, {"state_size": 3}), "jamba": {"mamba_d_state": 3, "num_key_value_heads": 2}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
@@ -205,8 +209,11 @@ OR_NULL = {"n_inner", "prefix_dense_intermediate_size", "q_lora_rank"}
 #: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
 LEFT = {"add_cross_attention", "layerdrop", "decoder_layerdrop", "output_router_logits"}
 #: Types whose last layers take the keys and values of others: the key with their number; the size that all layers have together as many times as there are layers.
-SHARED = dict.fromkeys(GEMMAS_4, {"key": "num_kv_shared_layers", "default": 0})
-SIZE_OF_EACH = dict.fromkeys(GEMMAS_4, "hidden_size_per_layer_input")
+SHARED: dict[str, dict[str, Any]] = dict.fromkeys(GEMMAS_4, {"key": "num_kv_shared_layers", "default": 0})
+SHARED |= dict.fromkeys(GEMMAS_3N, {"key": "num_kv_shared_layers", "default": 15, "sparsity": {"key": "activation_sparsity_pattern", "first": 10}})
+#: Keys that may be a list of the same value for each layer.
+EACH = dict.fromkeys(GEMMAS_3N, ("intermediate_size",))
+SIZE_OF_EACH = dict.fromkeys(("gemma4_text", "gemma4", *GEMMAS_3N), "hidden_size_per_layer_input")
 #: Arguments of a class that go into other keys (per_layer_config), and what they are where they are absent.
 BESIDE: dict[str, dict[str, Any]] = dict.fromkeys(GEMMAS_4, {"global_head_dim": 512, "num_global_key_value_heads": "=num_key_value_heads"})
 #: Keys that are looked at where another one is on.
@@ -214,15 +221,19 @@ WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq
         "falcon_h1": {"mamba_norm_before_gate": "mamba_rms_norm"},
         "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "inkling_text": [["num_key_value_heads", "num_attention_heads"], ["swa_num_key_value_heads", "swa_num_attention_heads"]], "laguna": [["num_key_value_heads", name] for name in SIZES_OF_KINDS["laguna"]["names"].values()], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
+FEWER = {**dict.fromkeys(GEMMAS_3N, [["num_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]]), "mamba2": [["num_heads", "hidden_size"]], "nemotron_h": [["n_groups", "mamba_num_heads"]], "inkling_text": [["num_key_value_heads", "num_attention_heads"], ["swa_num_key_value_heads", "swa_num_attention_heads"]], "laguna": [["num_key_value_heads", name] for name in SIZES_OF_KINDS["laguna"]["names"].values()], "falcon_h1": [["mamba_n_heads", "mamba_d_ssm"], ["mamba_n_groups", "mamba_n_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
-                 **dict.fromkeys(("mellum", "modernbert-decoder", "mimo_v2_flash"), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
+                 **dict.fromkeys(("mellum", "modernbert-decoder", "mimo_v2_flash", *GEMMAS_3N), {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")})}
 ROPE_OF_KINDS["zaya"] = {kind: {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 0.5}} for kind in ("hybrid", "hybrid_sliding")}
 #: As published: half of each head is turned with full attention, perhaps scaled by yarn, which goes into frequencies and one factor; all of it with a window.
 ROPE_OF_KINDS["laguna"] = {"full_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 0.5},
                                               "others": {"yarn": {"needs": ["factor", "original_max_position_embeddings"], "may": ["rope_theta", "factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "attention_factor"]}}},
                            "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 1.0}}}
+#: Layers that have none (5.17.0 modeling_cohere_compass.py CohereCompassTextModel.forward), and entries that the class needs, of which parts of frequencies are the published models'.
+ROPE_OF_KINDS["cohere_compass_text"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"mrope_section": [24, 20, 20], "mrope_interleaved": True}}}
+#: Entries beside the kinds, which a class takes away (5.17.0 configuration_cohere_compass.py convert_rope_params_to_dict).
+ROPE_BESIDE = {"cohere_compass_text": ["rope_theta", "rope_type"]}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
 
@@ -233,17 +244,33 @@ TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
 PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
 PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go through one linear layer
 HAS_TO_BE["fuyu"] = {"whole_hidden_size": ("hidden_size",)}
+PARTS["gemma3n"] = PARTS["gemma4_unified"] = {"text_config": "", "vision_config": "vision_", "audio_config": "audio_", "": "whole_"}
+#: Parts without which a network is another one: the class makes none where a configuration has none (5.17.0 modeling_gemma4.py Gemma4Model, modeling_gemma4_unified.py Gemma4UnifiedModel).
+GIVEN_PARTS = {"gemma4": ["vision_config"], "gemma4_unified": ["vision_config", "audio_config"]}
 #: Lists of layers that no batch of text runs, and the key that says how many there are.
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {}}
-SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
+SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_mm_embed_dim": (244, 508, 772), "vision_mm_posemb_size": (643, 811, 977), "vision_output_proj_dims": (428, 596, 716), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
+TOWERS["gemma3n"] = {"model.audio_tower.conformer": "audio_conf_num_hidden_layers"}
 #: Sizes of images go into a number of positions that is no product of keys: what published models have.
 PLAIN["gemma3"] = {"vision_image_size": [896], "vision_patch_size": [14], "attention_bias": [False], "attention_dropout": [0.0], "final_logit_softcapping": [None],
                    "attn_logit_softcapping": [None], "use_bidirectional_attention": [False], "sliding_window": [SIZE], "query_pre_attn_scalar": [SIZE]}
 #: Gemma 4 as its models without a tower for sound are published.
 PLAIN["gemma4"] = {**GEMMA4, "use_bidirectional_attention": ["vision"], "num_key_value_heads": [SIZE], "hidden_size_per_layer_input": [0], "pad_token_id": [SIZE], "final_logit_softcapping": [REAL],
                    "attention_k_eq_v": [True], "use_double_wide_mlp": [False], "vision_standardize": [True], "vision_use_clipped_linears": [False], "whole_tie_word_embeddings": [True]}
+#: Gemma 3n as its models are published: four predictions for each layer, of which the first one goes through it.
+PLAIN["gemma3n_text"] = {"hidden_activation": ["gelu_pytorch_tanh"], "attention_bias": [False], "attention_dropout": [0.0], "tie_word_embeddings": [True], "final_logit_softcapping": [REAL], "sliding_window": [SIZE],
+                         "altup_active_idx": [0], "altup_coef_clip": [REAL], "altup_correct_scale": [True], "altup_num_inputs": [4], "pad_token_id": [SIZE], "num_key_value_heads": [SIZE]}
+#: Gemma 4 12B, whose embeddings of images and sound are single layers.
+UNIFIED: dict[str, list[Any]] = {**GEMMA4, "use_bidirectional_attention": ["vision", None], "final_logit_softcapping": [REAL, None], "use_double_wide_mlp": [False], "attention_k_eq_v": [True, False],
+                                 "num_global_key_value_heads": [SIZE, 1]}  # Gemma 4 12B has one
+PLAIN["gemma4_unified_text"] = UNIFIED
+PLAIN["gemma4_unified"] = {**UNIFIED, "use_bidirectional_attention": ["vision"], "num_key_value_heads": [SIZE], "pad_token_id": [SIZE], "whole_tie_word_embeddings": [True]}
+#: Its tower for images is timm's of that name.
+PLAIN["gemma3n"] = {**PLAIN["gemma3n_text"], "whole_tie_word_embeddings": [True]}
+#: What its parts compute of these, however it is called.
+OWN_VALUE["gemma4_unified"] = {"vision_model_patch_size": 48, **dict.fromkeys(("audio_hidden_size", "audio_output_proj_dims", "audio_audio_samples_per_token"), 640)}
 PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": [0.0], "vision_patch_size": [14], "vision_hidden_act": ["gelu", "silu"]})
 #: The same before that release of transformers: Pixtral's rotary embedding had a row for each place of the largest image.
 OLDER = dict.fromkeys(OF_TEXT, ((5, 17), {"vision_image_size": [1540]}))

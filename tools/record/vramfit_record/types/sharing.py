@@ -11,6 +11,9 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 BEFORE = [f"{OWN}+{SLIDING}", f"{OWN}+{SLIDING}", f"{OWN}+{FULL}", f"{STORE}+{SLIDING}", f"{STORE}+{FULL}"]
 BEHIND = [f"{REUSE}+{SLIDING}", f"{REUSE}+{FULL}", f"{REUSE}+{FULL}"]
 STATES = [[*BEFORE, *BEHIND], BEFORE]
+#: Feed-forward parts of which only the largest numbers count; the last ones that leave keys and values have none (Gemma 3n).
+SPARSE = "sparse"
+SPARSE_STATES = [[*(f"{SPARSE}+{kind}" for kind in BEFORE[:3]), *BEFORE[1:], *BEHIND], *STATES]
 
 
 def with_roles(kinds: list[str], shared: int) -> list[str]:
@@ -21,6 +24,13 @@ def with_roles(kinds: list[str], shared: int) -> list[str]:
         role = REUSE if i >= first else STORE if kind not in kinds[i + 1:first] else OWN
         found.append(f"{role}+{kind}")
     return found
+
+
+def with_sparsity(row: dict[str, Any], kinds: list[str], given: Any) -> list[str] | None:
+    """transformers 5.17.0 configuration_gemma3n.py __post_init__: a share for each layer, or for so many at the beginning. Nothing: it is no such list."""
+    shares = [float(len(kinds) > row["first"] > i) for i in range(len(kinds))] if given is None else given
+    numbers = isinstance(shares, list) and len(shares) == len(kinds) and all(isinstance(x, (int, float)) and not isinstance(x, bool) and x >= 0 for x in shares)
+    return [f"{SPARSE}+{kind}" if share else kind for kind, share in zip(kinds, shares)] if numbers else None
 
 
 def state_of(kinds: list[str], states: list[list[str]]) -> list[str] | None:
@@ -104,24 +114,28 @@ def numbered(values: list[Any]) -> list[Any]:
     return values
 
 
-def rope_not_known(kinds: dict[str, Any], config: dict[str, Any]) -> str:
+def rope_not_known(kinds: dict[str, Any], config: dict[str, Any], beside: list[str]) -> str:
     """What stands against rotary embeddings for each kind of layer: of the class's own type, whose numbers go into frequencies only. Nothing: they are covered."""
     given = config.get("rope_parameters")
     if config.get("rope_scaling") is not None:
         return "rope_scaling: given"
     if given is None:
-        return ""
-    if not isinstance(given, dict) or set(given) != set(kinds):
+        return "rope_parameters: the key is missing" if any("none" in known for known in kinds.values()) else ""
+    if not isinstance(given, dict) or set(given) - set(beside) != set(kinds):
         return f"rope_parameters: {given}"
     for kind, known in kinds.items():
+        if "none" in known:
+            if given[kind] is not None:
+                return f"rope_parameters.{kind}: {given[kind]}"
+            continue
         entries = dict(given[kind] or {})
         type_, own = entries.pop("rope_type", None), known.get("own", {})
         other = {known["type"]: {"needs": [], "may": known["may"]}, **known.get("others", {})}.get(type_)
         if other is None or not {"rope_theta", *own, *other["needs"]} <= set(entries):
             return f"rope_parameters.{kind}: {given[kind]}"
+        if any(entries.pop(name) != value for name, value in own.items()):
+            return f"rope_parameters.{kind}: {given[kind]}, recorded with {own}"
         for name, value in entries.items():
-            if name in own and value != own[name]:
-                return f"rope_parameters.{kind}.{name}: {value}, recorded with {own[name]}"
-            if name not in (*own, *other["may"]) or not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
+            if name not in other["may"] or not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
                 return f"rope_parameters.{kind}.{name}: {value}"
     return ""
