@@ -102,12 +102,11 @@ OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-l
 # Models of images too whose text part is a recorded type: kTextParts in src/spec/config.cpp.
 TEXT_PARTS = {"gemma4": "gemma4_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "llama4": "llama4_text"}
 WITH_IMAGES = {"gemma3", *TEXT_PARTS}
-MULTIMODAL = {"gemma3n"}  # the table has only their text parts
 # Checkpoints that the table has not, by what the examples of axolotl that name them say of their networks.
 OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("chatglm", "text"): ["THUDM/glm-4-9b-chat", "zai-org/glm-4-9b"],
           ("falcon_h1", "text"): [
               "tiiuae/Falcon-H1-0.5B-Instruct", "tiiuae/Falcon-H1-1.5B-Base", "tiiuae/Falcon-H1-1.5B-Deep-Base"],
-          ("gemma4_unified", "images"): ["google/gemma-4-12B-it"], ("hunyuan_v1_dense", "text"): ["tencent/Hunyuan-0.5B-Instruct"],
+          ("gemma4_unified", "text"): ["google/gemma-4-12B-it"], ("hunyuan_v1_dense", "text"): ["tencent/Hunyuan-0.5B-Instruct"],
           ("jamba", "text"): ["ai21labs/Jamba-v0.1"], ("kimi_linear", "text"): ["moonshotai/Kimi-Linear-48B-A3B-Instruct"],
           ("lfm2_moe", "text"): ["LiquidAI/LFM2-8B-A1B"], ("mistral3", "images"): ["axolotl-ai-co/Mistral-Medium-3.5-128B-BF16"],
           ("mistral4", "images"): ["axolotl-ai-co/Mistral-Small-4-119B-2603-BF16"],
@@ -261,7 +260,7 @@ def why_other(row, types):
         return "fp8"
     if name in types and row["id"] in UNRECORDED:
         return f"key={UNRECORDED[row['id']]}"
-    return "images" if "vision_config" in row["config"] or row["model_type"] in MULTIMODAL else "text"
+    return "images" if "vision_config" in row["config"] else "text"
 
 
 def write_others(rows, built_in, types, path):

@@ -189,6 +189,15 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
         refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");
 }
 
+/// transformers 5.17.0 modeling_gemma3n.py Gemma3nTextAltUp.correct asks whether it is in training, as it was recorded.
+template <class Refuse>
+void check_modes(const network::Document& recording, const TrainPlan& plan, const Refuse& refuse) {
+    if (!recording.model_type.starts_with("gemma3n")) return;
+    if (plan.evaluation) refuse("training.eval_strategy", "Gemma 3n in evaluation", "leave it out");
+    if (is_preference(plan.loop.kind) && !plan.peft)
+        refuse("loop.kind", "a reference model of Gemma 3n, which is not in training,", "an adapter");
+}
+
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
     constexpr const char* kHint = "sdpa or eager, if the network has it";
     if (std::string why = network::refusal_of_flash_attention(recording); !why.empty())
@@ -258,6 +267,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
     check_scans(recording, plan, refuse);
+    check_modes(recording, plan, refuse);
     if (plan.distributed) check_processes(recording, plan, problems, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)

@@ -2,9 +2,9 @@
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/input.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
-#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::cli {

@@ -59,7 +59,6 @@ class RecordedFrame : public recorded::Scope {
     Tensor base_of(network::Number number) const override;
     bool is_of_host(network::Number number) const override { return on_host_[number]; }
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
-    bool is_on_host(network::Number number) const override { return on_host_[number]; }
     DType weights() const override { return pass_->run.plan.load.dtype; }
     const recorded::Symbols& symbols() const override { return pass_->symbols; }
     engine::Session& session() const override { return pass_->run.session; }

@@ -43,7 +43,7 @@ bool Arguments::is_tensor(const network::Argument& argument) {
 }
 
 bool Arguments::is_of_host(const network::Argument& argument) const {
-    return argument.is(Kind::value) && scope_.is_on_host(argument.value);
+    return argument.is(Kind::value) && scope_.is_of_host(argument.value);
 }
 
 Tensor Arguments::tensor(const network::Argument& argument) const {
@@ -54,10 +54,6 @@ Tensor Arguments::tensor(const network::Argument& argument) const {
     }
     if (!argument.is(Kind::parameter)) refuse("a tensor is wanted");
     return scope_.parameter(argument.text);
-}
-
-bool Arguments::is_of_host(const network::Argument& argument) const {
-    return argument.is(Kind::value) && scope_.is_of_host(argument.value);
 }
 
 std::vector<Tensor> Arguments::tensors(const network::Argument& argument) const {

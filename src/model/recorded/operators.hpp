@@ -28,8 +28,6 @@ class Scope {
     /// Whether a value was made on the host, where no tensor of it is kept.
     virtual bool is_of_host(network::Number number) const = 0;
     virtual DType dtype_of_value(network::Number number) const = 0;
-    /// Whether a value was made on the host, of which no tensor is kept.
-    virtual bool is_on_host(network::Number number) const = 0;
     virtual DType weights() const = 0;
     virtual const Symbols& symbols() const = 0;
     virtual engine::Session& session() const = 0;

@@ -33,8 +33,7 @@ class TypeReader {
         const auto rejection = [this](std::string_view key, std::string what) { reject(key, std::move(what)); };
         if (const Place layers = type_.member("layers"); layers.has("sizes"))
             read_sizes_of_kinds(layers.member("sizes"), out_.kinds, config_, out_.numbers, refusal, rejection);
-        if (type_.has("rope_of_kinds"))
-            check_rope_of_kinds(type_, config_, refusal, rejection);
+        if (type_.has("rope_of_kinds")) check_rope_of_kinds(type_, config_, refusal, rejection);
         if (type_.has("fewer")) read_fewer(type_.member("fewer"));
         if (type_.has("heads")) read_heads(type_.member("heads").text());
         if (type_.has("pairs")) read_pairs(type_.member("pairs"));
