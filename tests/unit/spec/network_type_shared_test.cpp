@@ -163,5 +163,5 @@ TEST_CASE("layers without rotary embeddings, and the parts of those that have th
     CHECK(compass(R"(, "rope_parameters": {"full_attention": null, "sliding_attention": {"rope_type": "default",
         "rope_theta": 50000, "mrope_section": [22, 22, 20], "mrope_interleaved": true}})")
               .starts_with(
-                  "config.json /rope_parameters/sliding_attention/mrope_section: only what published models say"));
+                  "config.json /rope_parameters/sliding_attention/mrope_section: [22, 22, 20] was not recorded"));
 }
