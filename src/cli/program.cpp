@@ -75,6 +75,15 @@ Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
                  missing ? "a value is missing" : std::string(text.substr(colon + 2)), hint);
 }
 
+/// The flag that took the next one for its value, or nullptr: "--checkpointing --seq 1024".
+const CLI::Option* flag_without_value(const CLI::App& command) {
+    const std::vector<std::string> known = known_flags(command);
+    for (const CLI::Option* option : command.get_options())
+        for (const std::string& value : option->results())
+            if (std::find(known.begin(), known.end(), value) != known.end()) return option;
+    return nullptr;
+}
+
 /// What is said where parsing did not come to its end; called while its exception is handled.
 ExitStatus answer_without_run(CLI::App& app) {
     try {
@@ -90,6 +99,9 @@ ExitStatus answer_without_run(CLI::App& app) {
         write_result("vramfit " VRAMFIT_VERSION "\n");
         return kFits;
     } catch (const CLI::ParseError& error) {
+        if (const CLI::Option* option = flag_without_value(innermost(app)))
+            throw Error(ErrorKind::invalid, fmt::format("--{}", option->get_lnames().front()), "a value is missing",
+                        fmt::format("vramfit {} --help", innermost(app).get_name()));
         const auto extras = app.remaining(true);  // a mistyped flag is named before the one that is then missing
         if (!extras.empty()) throw unknown_argument(app, extras.front());
         throw misused_argument(app, error);

@@ -40,7 +40,8 @@ void stack_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kStackBackward{"StackBackward0", stack_backward};
 
-// repeat_backward: the gradient in so many parts, added up.
+// repeat_backward: the gradient in so many parts, added up; they are a dimension of their own where it was put in
+// front.
 void repeat_before_backward(Node&, Grads& in, Grads& out) { out[0] = sum_dim(in[0], 0, false, in[0].dtype()); }
 const NodeType kRepeatBeforeBackward{"RepeatBackward0", repeat_before_backward};
 
