@@ -75,13 +75,14 @@ Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
                  missing ? "a value is missing" : std::string(text.substr(colon + 2)), hint);
 }
 
-/// The flag that took the next one for its value, or nullptr: "--checkpointing --seq 1024".
-const CLI::Option* flag_without_value(const CLI::App& command) {
+/// A flag may take the next one for its value: "--checkpointing --seq 1024".
+void refuse_missing_value(const CLI::App& command) {
     const std::vector<std::string> known = known_flags(command);
     for (const CLI::Option* option : command.get_options())
         for (const std::string& value : option->results())
-            if (std::find(known.begin(), known.end(), value) != known.end()) return option;
-    return nullptr;
+            if (std::find(known.begin(), known.end(), value) != known.end() && !option->get_lnames().empty())
+                throw Error(ErrorKind::invalid, fmt::format("--{}", option->get_lnames().front()), "a value is missing",
+                            fmt::format("vramfit {} --help", command.get_name()));
 }
 
 /// What is said where parsing did not come to its end; called while its exception is handled.
@@ -99,9 +100,7 @@ ExitStatus answer_without_run(CLI::App& app) {
         write_result("vramfit " VRAMFIT_VERSION "\n");
         return kFits;
     } catch (const CLI::ParseError& error) {
-        if (const CLI::Option* option = flag_without_value(innermost(app)))
-            throw Error(ErrorKind::invalid, fmt::format("--{}", option->get_lnames().front()), "a value is missing",
-                        fmt::format("vramfit {} --help", innermost(app).get_name()));
+        refuse_missing_value(innermost(app));
         const auto extras = app.remaining(true);  // a mistyped flag is named before the one that is then missing
         if (!extras.empty()) throw unknown_argument(app, extras.front());
         throw misused_argument(app, error);
@@ -125,6 +124,7 @@ ExitStatus parse_and_run(int argc, const char* const* argv, const GivenWords& gi
         if (!given.all) return parse_again(argc, argv, given);
         return answer_without_run(app);
     }
+    refuse_missing_value(innermost(app));
     start_log(line.verbosity());
     const Run* const run = line.run_of(innermost(app));
     if (!run) {
