@@ -55,6 +55,12 @@ const JsonValue* recorded_layers(const Place& known, const std::vector<std::stri
 
 namespace {
 
+std::string on_one_line(const JsonValue& value) {
+    std::string text = to_text(value);
+    std::erase(text, '\n');
+    return text;
+}
+
 /// The entries that have to be there: those that decide about sizes, and those that the type of embeddings asks for.
 std::vector<std::string> needed(const Place& known, const Place& of_type) {
     std::vector<std::string> names{"rope_theta"};
@@ -90,7 +96,7 @@ void check_kind(const Place& known, std::string_view kind, const JsonValue& give
             const JsonValue& own = known.member("own").member(given.keys[i]).json();
             if (!same_value(given.items[i], own))
                 refuse(fmt::format("{}/{}", key, given.keys[i]),
-                       fmt::format("{} was not recorded, {} was", given.items[i].shown(), own.shown()));
+                       fmt::format("{} was not recorded, {} was", on_one_line(given.items[i]), on_one_line(own)));
             continue;
         }
         bool has = false;
