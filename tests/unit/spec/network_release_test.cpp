@@ -1,0 +1,43 @@
+// Which recording of a type goes with a stack.
+#include "spec/network/document.hpp"
+#include "support/catch.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+#include <fmt/format.h>
+
+using namespace vramfit;
+
+namespace {
+
+constexpr std::string_view kMamba2 =
+    R"({"model_type": "mamba2", "vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 16,
+        "num_heads": 16, "head_dim": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2})";
+
+std::string recorded_with(const ModelSpec& model) { return model.recording->transformers; }
+
+}  // namespace
+
+TEST_CASE("a stack chooses the recording of its release, and the network keeps its name") {
+    const ModelSpec model = read_config(kMamba2, "config.json", "mine");
+    CHECK(recorded_with(model) == "5.17.0");
+    const ModelSpec older = under_release(model, stack_from("axolotl-0.19").stack);
+    CHECK(recorded_with(older) == "5.16.1");
+    CHECK(older.name == "mine");
+    CHECK(older.num_hidden_layers == 2);
+    CHECK(recorded_with(under_release(older, stack_from("hf-2026-11").stack)) == "5.17.0");
+    // None of its own: the recording stays, and is refused later.
+    CHECK(recorded_with(under_release(model, stack_from("llamafactory-0.9.5").stack)) == "5.17.0");
+}
+
+TEST_CASE("a job's network is that of its stack's release") {
+    const auto asked = [](std::string_view stack) {
+        return recorded_with(
+            read_job(fmt::format(R"({{"schema": "vramfit.job/1", "model": {}, "stack": "{}"}})", kMamba2, stack),
+                     "job.json", Environment{})
+                .model);
+    };
+    CHECK(asked("axolotl-0.19") == "5.16.1");
+    CHECK(asked("hf-2026-11") == "5.17.0");
+}
