@@ -92,6 +92,19 @@ void read_axolotl_rows(Reader& reader, Draft& draft) {
     draft.padded_to_limit = false;
 }
 
+/// trl 1.9 experimental/prm/prm_trainer.py PRMTrainer.__init__ sets compute_metrics: the evaluation loop keeps all
+/// logits, whose number the data decides.
+void refuse_prm_evaluation(Reader& reader, Draft& draft) {
+    if (!draft.evaluation) return;
+    draft.evaluation.reset();
+    for (const char* key : {"eval_steps", "evals_per_epoch", "eval_strategy", "evaluation_strategy"})
+        if (reader.value(key))
+            return reader.refuse(
+                key,
+                "evaluation of process reward models keeps the logits of all rows on the GPU, and is not predicted",
+                fmt::format("take the key out, or go on without its effect: --assume-off {}", key));
+}
+
 }  // namespace
 
 void read_axolotl_preferences(Reader& reader, Draft& draft) {
@@ -112,6 +125,7 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
     }
     if (*loop == LoopKind::reward)
         plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
+    if (*loop == LoopKind::prm) refuse_prm_evaluation(reader, draft);
     read_axolotl_rows(reader, draft);
     judge_axolotl_model(reader, draft);
 }
