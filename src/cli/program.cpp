@@ -77,10 +77,9 @@ Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
 
 /// A flag may take the next one for its value: "--checkpointing --seq 1024".
 void refuse_missing_value(const CLI::App& command) {
-    const std::vector<std::string> known = known_flags(command);
     for (const CLI::Option* option : command.get_options())
         for (const std::string& value : option->results())
-            if (std::find(known.begin(), known.end(), value) != known.end() && !option->get_lnames().empty())
+            if (value.starts_with("--") && command.get_option_no_throw(value) && !option->get_lnames().empty())
                 throw Error(ErrorKind::invalid, fmt::format("--{}", option->get_lnames().front()), "a value is missing",
                             fmt::format("vramfit {} --help", command.get_name()));
 }

@@ -258,9 +258,7 @@ const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
 std::optional<ModelSpec> read_recorded_type(const JsonValue& config, const network::BuiltInType& type,
                                             const std::string& path, Problems& problems) {
     try {
-        return network::model_of(std::make_shared<const network::Document>(
-                                     network::instantiate(type.document(), config, path, problems.file())),
-                                 {});
+        return network::model_of(type, config, path, problems.file(), {});
     } catch (const Error& error) {
         problems.add(error);
         return std::nullopt;

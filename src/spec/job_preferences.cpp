@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "spec/job_read.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
@@ -30,8 +31,6 @@ std::vector<std::int64_t> lengths(ObjectReader& batch, std::string_view key, std
     }
     return {batch.integer(key, kTokens).value_or(otherwise.front())};
 }
-
-std::int64_t of_row(const std::vector<std::int64_t>& list, std::size_t row) { return list[row % list.size()]; }
 
 std::vector<std::int64_t> or_one(std::vector<std::int64_t> list) {
     const auto differs = [&list](std::int64_t n) { return n != list.front(); };

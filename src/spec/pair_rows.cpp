@@ -26,8 +26,8 @@ CompletionLengths completion_lengths(const BatchPlan& batch) {
     const PairLengths& pairs = batch.pairs;
     CompletionLengths out{0, batch.sequence_length};
     for (std::size_t row = 0; row < std::max(pairs.prompt.size(), pairs.chosen_shorter.size()); ++row) {
-        const std::int64_t tokens = batch.sequence_length - pairs.prompt[row % pairs.prompt.size()] -
-                                    pairs.chosen_shorter[row % pairs.chosen_shorter.size()];
+        const std::int64_t tokens =
+            batch.sequence_length - of_row(pairs.prompt, row) - of_row(pairs.chosen_shorter, row);
         out.longest = std::max(out.longest, tokens);
         out.shortest = std::min(out.shortest, tokens);
     }

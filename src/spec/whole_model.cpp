@@ -45,9 +45,7 @@ ModelSpec as_loaded(const ModelSpec& model, std::optional<bool> text_part) {
     if (!recorded)
         throw Error(ErrorKind::unsupported, file, "the whole of this model was not recorded",
                     std::string(network::kOwnRecording));
-    return network::model_of(
-        std::make_shared<const network::Document>(network::instantiate(recorded->document(), config, "", file)),
-        model.name);
+    return network::model_of(*recorded, config, "", file, model.name);
 }
 
 }  // namespace vramfit

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/listed.hpp"
 #include "trainers/common.hpp"
 #include "trainers/keys/trl_preferences.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -46,10 +47,8 @@ namespace {
 void judge_gone_arguments(Reader& reader, const PreferenceTrainer& trainer) {
     for (const std::string_view key : kGoneFromDpo) {
         const Value* given = reader.value(key);
-        const bool has = (is_contrast(trainer.loop) && std::find(std::begin(kOnlyOfContrast), std::end(kOnlyOfContrast),
-                                                                 key) != std::end(kOnlyOfContrast)) ||
-                         (trainer.loop == LoopKind::bco &&
-                          std::find(std::begin(kAlsoOfBco), std::end(kAlsoOfBco), key) != std::end(kAlsoOfBco));
+        const bool has = (is_contrast(trainer.loop) && is_listed(kOnlyOfContrast, key)) ||
+                         (trainer.loop == LoopKind::bco && is_listed(kAlsoOfBco, key));
         if (!given || has) continue;
         const Syntax syntax = reader.document().syntax;
         const bool stops = syntax == Syntax::python || syntax == Syntax::shell || !given->file.empty();

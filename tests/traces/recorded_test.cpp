@@ -8,7 +8,6 @@
 
 #include "spec/json_parse.hpp"
 #include "spec/network/release.hpp"
-#include "spec/network/type.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -72,11 +71,8 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
 /// The recording of the type that answers a job: of the release of transformers that its stack has.
 const network::TypeRecording& recording_for(const network::BuiltInType& type, const json& job) {
     const Version asked = stack_from(job.value("stack", "")).stack.transformers;
-    for (const network::TypeRecording& other : type.other_releases) {
-        const auto release = version_from(other.facts.transformers);
-        if (release && network::are_of_one_line(*release, asked)) return other;
-    }
-    return type;
+    const network::TypeRecording* own = network::recording_under(type, asked);
+    return own ? *own : type;
 }
 
 TEST_CASE("networks of recorded types have the requested bytes of the traces of their configurations", "[long]") {

@@ -1,7 +1,9 @@
 // The rows of preference training as collators pad them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "vramfit/spec/train_plan.hpp"
 
@@ -12,6 +14,9 @@ inline constexpr std::int64_t kFactoryMultiple = 8;
 
 /// Makes the longest row a multiple of so many tokens: the others are that much shorter than it.
 void pad_rows(BatchPlan& batch, std::int64_t multiple);
+
+/// Of a list that says something of each row, over and over.
+inline std::int64_t of_row(const std::vector<std::int64_t>& list, std::size_t row) { return list[row % list.size()]; }
 
 /// Tokens of chosen completions, or of those of rows that stand alone: of the longest one and of the shortest one.
 struct CompletionLengths {

@@ -9,10 +9,27 @@ namespace vramfit::engine {
 
 namespace {
 
-// The gradient of the whole is copied, and the part of it cloned for CopyBackwards: zeros for what the part was before,
-// the clone in the source's type for the source.
+/// The node of what is written into `part`, which becomes the base's history.
+void write_into(const NodeType& type, const Tensor& base, const Tensor& part, const Tensor& source) {
+    const Ref<Node> node = make_node(base.session(), type);
+    add_edge(*node, base);
+    add_edge(*node, source);
+    node->dims[0] = base.strides();
+    node->dims[1] = part.sizes();
+    node->dims[2] = part.strides();
+    node->dtypes[0] = source.dtype();
+    set_history(base, node);
+}
+
+/// CopySlices::apply: the gradient of the whole is copied.
+Tensor whole_gradient(const Node& node, const Tensor& grad) {
+    return empty_strided(*node.session, node.outputs[0].sizes, node.dims[0], grad.dtype(), Op::empty);
+}
+
+// The part of it is cloned for CopyBackwards: zeros for what the part was before, the clone in the source's type for
+// the source.
 void copy_slices_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor whole = empty_strided(*node.session, node.outputs[0].sizes, node.dims[0], in[0].dtype(), Op::empty);
+    const Tensor whole = whole_gradient(node, in[0]);
     const Tensor part = clone(alias(whole, node.dims[1], node.dims[2]));
     Tensor before;
     if (node.wants(0)) before = pointwise_result(part, part.dtype(), Op::zeros_like);
@@ -23,8 +40,7 @@ const NodeType kCopySlices{"CopySlices", copy_slices_backward};
 
 // The function inside is AddBackward0, which gives what it is given.
 void sum_in_view_backward(Node& node, Grads& in, Grads& out) {
-    const Dims& sizes = node.outputs[0].sizes;
-    const Tensor whole = empty_strided(*node.session, sizes, node.dims[0], in[0].dtype(), Op::empty);
+    const Tensor whole = whole_gradient(node, in[0]);
     const Tensor part = clone_contiguous(alias(whole, node.dims[1], node.dims[2]));
     if (node.wants(1)) out[1] = part;
     if (node.wants(0)) out[0] = whole;
@@ -50,26 +66,12 @@ void follow_base(const Tensor& part, const Tensor& base) {
 }  // namespace
 
 void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source) {
-    if (!needs_grad(base, source)) return;
-    const Ref<Node> node = make_node(base.session(), kCopySlices);
-    add_edge(*node, base);
-    add_edge(*node, source);
-    node->dims[0] = base.strides();
-    node->dims[1] = part.sizes();
-    node->dims[2] = part.strides();
-    node->dtypes[0] = source.dtype();
-    set_history(base, node);
+    if (needs_grad(base, source)) write_into(kCopySlices, base, part, source);
 }
 
 void add_into_view(const Tensor& base, const Tensor& part, const Tensor& other) {
     if (!needs_grad(base, other)) return;
-    const Ref<Node> node = make_node(base.session(), kSumInView);
-    add_edge(*node, base);
-    add_edge(*node, other);
-    node->dims[0] = base.strides();
-    node->dims[1] = part.sizes();
-    node->dims[2] = part.strides();
-    set_history(base, node);
+    write_into(kSumInView, base, part, other);
     follow_base(part, base);
 }
 

@@ -92,14 +92,7 @@ Tensor mean_last(const Tensor& t) {
     return out;
 }
 
-// mean_backward with a dimension.
 namespace {
-void mean_over_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor grad = node.ints[1].value() != 0 ? in[0] : unsqueeze(in[0], static_cast<int>(node.ints[0]));
-    out[0] = div(expand(grad, node.dims[0]), 1.0);
-}
-const NodeType kMeanOverBackward{"MeanBackward1", mean_over_backward};
-
 // FunctionsManual.cpp std_backward, var_backward; g++ evaluates the right factor first.
 void std_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0), result = node.unpack(1);
@@ -116,21 +109,6 @@ void std_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kStdBackward{"StdBackward0", std_backward};
 }  // namespace
-
-Tensor mean_over(const Tensor& t, int dim, bool keepdim) {
-    dim = dim < 0 ? dim + t.dim() : dim;
-    Ref<Node> node;
-    if (needs_grad(t)) {
-        node = make_node(t.session(), kMeanOverBackward);
-        add_edge(*node, t);
-        node->dims[0] = t.sizes();
-        node->ints[0] = dim;
-        node->ints[1] = keepdim ? 1 : 0;
-    }
-    Tensor out = reduce(t, 1u << dim, keepdim, t.dtype(), Op::mean);
-    if (node) set_history(out, node);
-    return out;
-}
 
 Tensor std_last(const Tensor& t) {
     Ref<Node> node;

@@ -15,8 +15,6 @@ Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op);
 
 /// t.mean(-1, keepdim=True).
 Tensor mean_last(const Tensor& t);
-/// t.mean(dim, keepdim).
-Tensor mean_over(const Tensor& t, int dim, bool keepdim);
 /// t.std(-1, unbiased=False, keepdim=True).
 Tensor std_last(const Tensor& t);
 /// torch.linalg.norm(t, dim); float32 under autocast.

@@ -55,6 +55,9 @@ struct Run {
         return {session, spec, other, stack, of, nullptr, recorded, nullptr, nullptr, evaluated_networks};
     }
     Run with(const TrainPlan& other) const { return with(other, sizes); }
+    Run with(const ModelSpec& other) const {
+        return {session, other, plan, stack, sizes, nullptr, recorded, nullptr, nullptr, evaluated_networks};
+    }
 
     /// Of a batch of evaluation: one row for each that is asked for, of pairs two.
     RunSizes sizes_of_evaluation() const {

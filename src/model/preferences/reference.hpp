@@ -72,8 +72,7 @@ auto on_reference(const Run& run, Network& policy, const Reference& reference, c
         return forward(asked, *reference.network);
     }
     const ModelSpec spec = spec_without_adapters(run, policy);
-    const Run asked{run.session, spec,         run.plan, run.stack, run.sizes,
-                    nullptr,     run.recorded, nullptr,  nullptr,   run.evaluated_networks};
+    const Run asked = run.with(spec);
     const engine::Scoped<Checkpointing> whole_layers(policy.checkpointing, Checkpointing::off);
     const WithoutAdapters base(policy);
     return forward(asked, policy);

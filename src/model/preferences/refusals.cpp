@@ -176,19 +176,11 @@ void refuse_in_online(const Run& run, const Refuse& refuse) {
     if (run.spec.mixture) refuse("model", "mixtures of experts in online DPO are not supported", "a dense model");
 }
 
-// trl 0.24 trainer/bco_trainer.py, 0.29 and 1.9 experimental/bco/bco_trainer.py as read and traced; 1.10 has it no
-// more. 0.24 writes model.warnings_issued, which transformers 5.6 has not.
-bool bco_is_known(const Stack& stack) {
-    const Version& trl = stack.trl;
-    if (trl.major == 0 && trl.minor == 24) return stack.transformers < Version{5, 0, 0};
-    return (trl.major == 0 && trl.minor == 29) || (trl.major == 1 && trl.minor == 9);
-}
-
 /// What BCOTrainer stops at or was not compared with.
 template <class Refuse>
 void refuse_in_bco(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (!bco_is_known(run.stack))
+    if (!run.stack.bco_is_known())
         refuse("loop.kind",
                run.stack.trl >= Version{1, 10, 0}
                    ? fmt::format("trl {} has no BCOTrainer", text_of(run.stack.trl))

@@ -14,8 +14,6 @@ using namespace engine;
 
 namespace {
 
-std::int64_t of_row(const std::vector<std::int64_t>& list, std::size_t row) { return list[row % list.size()]; }
-
 /// How much longer than the longest row each of the KL term's rows is: at most 0 for most.
 std::vector<std::int64_t> longer_kl_rows(const PairLengths& pairs) {
     const std::size_t rows = std::max(pairs.prompt.size(), pairs.chosen_shorter.size());

@@ -71,4 +71,10 @@ void Place::refuse(std::string what, std::string hint) const {
                 std::move(what), hint.empty() ? std::string(kRecordAgain) : std::move(hint));
 }
 
+std::vector<std::string> texts_of(const Place& list) {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < list.list().size(); ++i) all.push_back(list.at(i).text());
+    return all;
+}
+
 }  // namespace vramfit::network

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spec/json_value.hpp"
 
@@ -50,5 +51,8 @@ class Place {
     std::string_view key_;  ///< empty: an element
     std::size_t index_ = 0;
 };
+
+/// The texts of a list.
+std::vector<std::string> texts_of(const Place& list);
 
 }  // namespace vramfit::network

@@ -48,12 +48,6 @@ std::vector<Parameter> parameters_of(const Place& place) {
     return all;
 }
 
-std::vector<std::string> texts_of(const Place& place) {
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < place.list().size(); ++i) all.push_back(place.at(i).text());
-    return all;
-}
-
 void read_schema(const Place& root) {
     root.object();
     const Place schema = root.member("schema");

@@ -2,11 +2,8 @@
 #include "spec/network/release.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include "spec/json_parse.hpp"
-#include "spec/network/model.hpp"
-#include "spec/network/type.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/stack.hpp"
 
@@ -16,19 +13,19 @@ namespace network {
 
 namespace {
 
+/// Whether both are of one release or of patches of it.
 bool is_of_line(std::string_view release, const Version& transformers) {
     const auto version = version_from(release);
-    return version && are_of_one_line(*version, transformers);
+    return version && version->major == transformers.major && version->minor == transformers.minor;
 }
 
-/// The recording of the type under that release, or nullptr: it is none of its own.
+}  // namespace
+
 const TypeRecording* recording_under(const BuiltInType& type, const Version& transformers) {
     for (const TypeRecording& other : type.other_releases)
         if (is_of_line(other.facts.transformers, transformers)) return &other;
     return is_of_line(type.facts.transformers, transformers) ? &type : nullptr;
 }
-
-}  // namespace
 
 bool is_of_release(const Document& recording, const Version& transformers) {
     const auto is_same = [&](const std::string& release) { return is_of_line(release, transformers); };
@@ -48,9 +45,7 @@ ModelSpec under_release(const ModelSpec& model, const Stack& stack) {
     const network::BuiltInType* type = network::built_in_type_of(config);
     const network::TypeRecording* own = type ? network::recording_under(*type, stack.transformers) : nullptr;
     if (!own) return model;
-    ModelSpec out = network::model_of(
-        std::make_shared<const network::Document>(network::instantiate(own->document(), config, "", recording.file)),
-        model.name);
+    ModelSpec out = network::model_of(*own, config, "", recording.file, model.name);
     out.is_text_part = model.is_text_part;
     out.whole_config = model.whole_config;
     return out;

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "spec/network/document.hpp"
+#include "spec/network/type.hpp"
 #include "vramfit/spec/version.hpp"
 
 namespace vramfit::network {
 
-/// Whether both are of one release or of patches of it.
-constexpr bool are_of_one_line(const Version& a, const Version& b) { return a.major == b.major && a.minor == b.minor; }
-
 /// Whether a network of that release is the same call for call: it was recorded with it, or recorded there too.
 bool is_of_release(const Document& recording, const Version& transformers);
+
+/// The recording of the type under that release, or nullptr: it has none of its own.
+const TypeRecording* recording_under(const BuiltInType& type, const Version& transformers);
 
 }  // namespace vramfit::network

@@ -2,6 +2,7 @@
 #include "spec/network/type.hpp"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "base/lzma.hpp"
 #include "spec/embedded.hpp"
 #include "spec/json_parse.hpp"
+#include "spec/network/model.hpp"
 
 namespace vramfit::network {
 
@@ -115,6 +117,11 @@ const JsonValue& TypeRecording::document() const {
     const auto known = read.find(this);
     if (known != read.end()) return known->second;
     return read.emplace(this, read_document(*this)).first->second;
+}
+
+ModelSpec model_of(const TypeRecording& type, const JsonValue& config, const std::string& path, const std::string& file,
+                   std::string_view name) {
+    return model_of(std::make_shared<const Document>(instantiate(type.document(), config, path, file)), name);
 }
 
 const BuiltInType* built_in_type(std::string_view model_type) {

@@ -14,6 +14,7 @@
 #include "spec/network/document.hpp"
 #include "spec/network/json_place.hpp"
 #include "spec/problems.hpp"
+#include "vramfit/spec/model_spec.hpp"
 
 namespace vramfit::network {
 
@@ -90,6 +91,10 @@ struct BuiltInType : TypeRecording {
     std::string_view model_type;
     std::span<const TypeRecording> other_releases;  ///< of transformers, where its networks are others
 };
+
+/// The model of a config.json of the type. Throws Error as instantiate() and model_of() do.
+ModelSpec model_of(const TypeRecording& type, const JsonValue& config, const std::string& path, const std::string& file,
+                   std::string_view name);
 
 /// By name, in alphabetical order.
 std::span<const BuiltInType> built_in_types();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/listed.hpp"
 #include "spec/network/allowed.hpp"
 #include "spec/network/type.hpp"
 
@@ -67,8 +68,7 @@ std::vector<std::string> needed(const Place& known, const Place& of_type) {
     if (known.has("own"))
         for (const std::string& own : known.member("own").object().json().keys) names.push_back(own);
     if (of_type.has("needs"))
-        for (std::size_t i = 0; i < of_type.member("needs").list().size(); ++i)
-            names.push_back(of_type.member("needs").at(i).text());
+        for (std::string& name : texts_of(of_type.member("needs"))) names.push_back(std::move(name));
     return names;
 }
 
@@ -89,7 +89,7 @@ void check_kind(const Place& known, std::string_view kind, const JsonValue& give
     const Place of_type = is_other ? known.member("others").member(name) : known;
     for (const std::string& entry : needed(known, of_type))
         if (!given.find(entry)) reject(fmt::format("{}/{}", key, entry), "the key is missing");
-    const Place may = of_type.member("may");
+    const std::vector<std::string> may = texts_of(of_type.member("may"));
     for (std::size_t i = 0; i < given.keys.size(); ++i) {
         if (given.keys[i] == "rope_type") continue;
         if (known.has("own") && known.member("own").object().has(given.keys[i])) {
@@ -99,11 +99,9 @@ void check_kind(const Place& known, std::string_view kind, const JsonValue& give
                        fmt::format("{} was not recorded, {} was", on_one_line(given.items[i]), on_one_line(own)));
             continue;
         }
-        bool has = false;
-        for (std::size_t n = 0; n < may.list().size(); ++n) has = has || may.at(n).text() == given.keys[i];
         const JsonValue& value = given.items[i];
         const std::string entry = fmt::format("{}/{}", key, given.keys[i]);
-        if (!has)
+        if (!is_listed(may, given.keys[i]))
             refuse(entry, "the entry was not recorded for this type");
         else if (!is_number(value))
             reject(entry, fmt::format("{} is no number", value.shown()));
@@ -136,14 +134,9 @@ void check_rope_of_kinds(const Place& type, const JsonValue& config, const Repor
         }
         check_kind(known.member(kind).object(), kind, *own, refuse, reject);
     }
-    const auto is_beside = [&](const std::string& key) {
-        bool found = false;
-        for (std::size_t i = 0; type.has("rope_beside") && i < type.member("rope_beside").list().size(); ++i)
-            found = found || type.member("rope_beside").at(i).text() == key;
-        return found;
-    };
+    const auto beside = type.has("rope_beside") ? texts_of(type.member("rope_beside")) : std::vector<std::string>();
     for (const std::string& key : all->keys)
-        if (std::find(kinds.begin(), kinds.end(), key) == kinds.end() && !is_beside(key))
+        if (!is_listed(kinds, key) && !is_listed(beside, key))
             refuse(fmt::format("rope_parameters/{}", key), "the entry was not recorded for this type");
 }
 

@@ -20,6 +20,13 @@ bool Stack::dpo_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
 // The same as read and traced in 1.9.0 and 1.16.0: KTOTrainer and RewardTrainer too.
 bool Stack::preferences_are_known() const { return trl >= Version{1, 16, 0} || (trl.major == 1 && trl.minor == 9); }
 
+// trl 0.24 trainer/bco_trainer.py, 0.29 and 1.9 experimental/bco/bco_trainer.py as read and traced; 1.10 has it no
+// more. 0.24 writes model.warnings_issued, which transformers 5.6 has not.
+bool Stack::bco_is_known() const {
+    if (trl.major == 0 && trl.minor == 24) return transformers < Version{5, 0, 0};
+    return (trl.major == 0 && trl.minor == 29) || (trl.major == 1 && trl.minor == 9);
+}
+
 // LLaMA-Factory 0.9.5 train/dpo/trainer.py, kto/trainer.py: losses of trl's own classes, as read and traced in 0.24.0.
 bool Stack::llama_factory_preferences_are_known() const { return trl.major == 0 && trl.minor == 24; }
 

@@ -3,6 +3,7 @@
 
 #include "engine/backward.hpp"
 #include "engine/ops/shape.hpp"
+#include "engine/ops/sum.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/recorded.hpp"
 

@@ -25,11 +25,6 @@ std::int64_t pickled(std::int64_t rows, const TokensOf& tokens_of) {
     return bytes;
 }
 
-/// The i-th of a list that goes on over and over.
-std::int64_t of_row(const std::vector<std::int64_t>& list, std::int64_t row) {
-    return list[static_cast<std::size_t>(row) % list.size()];
-}
-
 }  // namespace
 
 void gather_texts(const Run& run) {
@@ -38,10 +33,14 @@ void gather_texts(const Run& run) {
     const GroupRows group = group_rows(run.plan);
     const std::int64_t world = run.plan.distributed->world_size;
     const std::int64_t generations = run.plan.preference.grpo.num_generations;
-    gather_object(run.session, pickled(group.rows, [&](auto row) { return of_row(pairs.prompt, row / generations); }),
+    gather_object(run.session,
+                  pickled(group.rows,
+                          [&](auto row) { return of_row(pairs.prompt, static_cast<std::size_t>(row / generations)); }),
                   world);
     // The end-of-sequence token is left out.
-    const auto completion = [&](auto row) { return group.completion - of_row(pairs.chosen_shorter, row) - 1; };
+    const auto completion = [&](auto row) {
+        return group.completion - of_row(pairs.chosen_shorter, static_cast<std::size_t>(row)) - 1;
+    };
     gather_object(run.session, pickled(group.rows, completion), world);
     constexpr std::int64_t kEmptyList = 5;
     for (int names = 0; names < 2; ++names) gather_object(run.session, kEmptyList, world);
