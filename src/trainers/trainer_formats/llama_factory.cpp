@@ -81,7 +81,16 @@ void read_factory_quantization(Reader& reader, Draft& draft, DType dtype) {
     draft.job.plan.load.quantization->storage = dtype;
 }
 
+/// 0.9.5 src/llamafactory/model/model_utils/attention.py, configure_attn_implementation. Whether flash_attn is
+/// installed, which Gemma 2 then runs with, is not asked: the file would say fa2.
 void read_factory_attention(Reader& reader, Draft& draft) {
+    const std::string& model = draft.job.model.model_type;
+    AttentionImplementation& attention = draft.job.plan.load.attention;
+    if (model == "gpt_oss")
+        return reader.refuse("model_name_or_path",
+                             "LLaMA-Factory runs gpt-oss with FlashAttention-3 of the hub (kernels-community/"
+                             "vllm-flash-attn3) whatever flash_attn says, and what that takes is not known",
+                             "axolotl, trl and Trainer run it with eager attention unless told otherwise");
     constexpr Named<AttentionImplementation> kNames[] = {
         {"auto", AttentionImplementation::sdpa},
         {"sdpa", AttentionImplementation::sdpa},
@@ -90,9 +99,16 @@ void read_factory_attention(Reader& reader, Draft& draft) {
         {"false", AttentionImplementation::eager},
         {"fa2", AttentionImplementation::flash_attention_2},
         {"flash_attention_2", AttentionImplementation::flash_attention_2}};
-    if (!reader.has("flash_attn")) return reader.assume("flash_attn", "auto");
-    if (const auto chosen = choice<AttentionImplementation>(reader, "flash_attn", kNames))
-        draft.job.plan.load.attention = *chosen;
+    if (reader.has("flash_attn")) {
+        if (const auto chosen = choice<AttentionImplementation>(reader, "flash_attn", kNames)) attention = *chosen;
+    } else {
+        reader.assume("flash_attn", "auto");
+    }
+    const std::string asked = reader.text("flash_attn").value_or("auto");
+    if ((model == "gemma2" && asked == "auto") || (model == "youtu" && (asked == "auto" || asked == "sdpa"))) {
+        attention = AttentionImplementation::eager;
+        reader.derive("load.attn_implementation", "eager", "LLaMA-Factory runs this model so unless flash_attn is fa2");
+    }
 }
 
 // src/llamafactory/model/adapter.py, init_adapter: trainable parameters are cast to float32 unless pure_bf16.

@@ -106,6 +106,7 @@ class Pass(TorchFunctionMode):
         self.root = Region("module", "", "")
         self.open = [self.root]
         self.watched: dict[int, Any] = {}
+        self.zeros = 0  # of the batch's mask
         self.constants: dict[str, tuple[int, ...]] = {}
         self.network = network
         self.done = False
@@ -249,6 +250,8 @@ class Pass(TorchFunctionMode):
 
     def sized(self, function: Any, short: str, args: Any, kwargs: Any, known: Any, call: Call) -> Any:
         """A result whose size follows from values."""
+        if short == "__getitem__" and self.is_picked(args[0], args[1]):
+            return self.picked(args[0], args[1])
         if known is None and short == "repeat_interleave" and kwargs.get("output_size") is not None:
             return function(*args, **kwargs)
         if known is None:
@@ -261,6 +264,18 @@ class Pass(TorchFunctionMode):
         if short == "__getitem__" and not values.of(args[0]) is not None:
             raise Refused(f"{call.function}: values")
         return make(known)
+
+    def is_picked(self, t: torch.Tensor, index: Any) -> bool:
+        """Whether these are the places of a mask of which none is missing, or as many as the batch's own mask has zeros."""
+        mask = values.of(index) if isinstance(index, torch.Tensor) and index.dtype == torch.bool else None
+        if mask is None:
+            return False
+        missing = values.zeros_of(mask)
+        return missing == self.zeros if missing else values.of(t) is None
+
+    def picked(self, t: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """t[mask] with all places, the most that there can be: how many of a batch are padding only a real run knows."""
+        return torch.empty((mask.numel(), *t.shape[mask.dim():]), dtype=t.dtype, device=CUDA)
 
     def rounds(self, count: int) -> Iterator[Index]:
         """A loop over a number of a shape: what happens in each round is kept apart."""
@@ -337,6 +352,8 @@ def watching(record: Pass) -> Iterator[None]:
 def run_pass(network: torch.nn.Module, inputs: dict[str, Any], options: dict[str, Any], holder: list[Any]) -> Pass:
     """The network called once with these inputs, as a training step calls it."""
     record = Pass(network)
+    if "attention_mask" in inputs:
+        record.zeros = values.zeros_of(values.of(inputs["attention_mask"]))
     holder.append(record)
     for key, t in inputs.items():
         record.root.inputs.append((key, record.born(t)))

@@ -62,7 +62,7 @@ def shape_of(t: torch.Tensor) -> torch.Size:
 
 #: What sizes are made of beside keys of the configuration, simplest first.
 MONOMIALS: tuple[tuple[str, Callable[[int, int], int]], ...] = (
-    ("B", lambda b, s: b), ("S", lambda b, s: s), ("B*S", lambda b, s: b * s), ("S*S", lambda b, s: s * s), ("B*S*S", lambda b, s: b * s * s), ("B*B", lambda b, s: b * b))
+    ("B", lambda b, s: b), ("S", lambda b, s: s), ("B*S", lambda b, s: b * s), ("S*S", lambda b, s: s * s), ("B*S*S", lambda b, s: b * s * s), ("B*B", lambda b, s: b * b), ("B*(S-1)", lambda b, s: b * (s - 1)))
 QUOTIENTS = (2, 4, 8, 16, 32, 64, 128, 256)
 
 #: Ends of the names of keys that are added up.

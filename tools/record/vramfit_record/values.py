@@ -29,6 +29,12 @@ def give(t: torch.Tensor, value: torch.Tensor | None) -> torch.Tensor:
     return t
 
 
+def zeros_of(mask: torch.Tensor) -> int:
+    """How many elements of a value are zero."""
+    with unset_fake_temporarily():
+        return mask.numel() - int(mask.count_nonzero())
+
+
 def to_host(x: Any) -> Any:
     """An argument as the host has it; raises KeyError where it has no value."""
     if isinstance(x, torch.Tensor):

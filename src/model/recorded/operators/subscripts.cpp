@@ -6,6 +6,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/copy_slices.hpp"
 #include "engine/ops/index.hpp"
+#include "engine/ops/nonzero.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
 #include "model/recorded/operators.hpp"
@@ -127,6 +128,8 @@ Tensor subscript(const Arguments& a) {
     const bool rows = places.size() == 1 && parts.size() == 1 && places[0].dtype() == DType::int64;
     if (rows && (places[0].is_contiguous() || !t.requires_grad()))  // without a gradient whatever the strides
         return index_rows(t, places[0]);
+    if (places.size() == 1 && parts.size() == 1 && places[0].dtype() == DType::boolean)
+        return index_by_mask(t, places[0], a.result_sizes()[0]);
     if (!places.empty() && places.size() != parts.size()) a.refuse("an index tensor beside other parts");
     if (!places.empty()) return picked_at(a, t, places);
     const Tensor part = cut_out(a, t, parts);
