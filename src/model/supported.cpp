@@ -305,6 +305,21 @@ void refuse_family(const Run& run, std::vector<Problem>& problems) {
     refuse_balancing(run, problems);
 }
 
+void refuse_in_flash_attention(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (plan.load.attention != AttentionImplementation::flash_attention_2) return;
+    if (run.stack.flash_attention_wants_sinks())
+        problems.push_back({"load.attn_implementation",
+                            "transformers 5.6.0 stops in its first forward pass with flash_attention_2 "
+                            "(\"'NoneType' object has no attribute 'to'\")",
+                            "sdpa, or transformers 5.5 or 5.6.1 (--stack NAME,transformers=5.6.1)"});
+    const AttentionMask mask = plan.batch.attention_mask;
+    if (!generates_rows(plan.loop.kind) && mask != AttentionMask::absent && mask != AttentionMask::ones)
+        problems.push_back({"batch.attention_mask",
+                            "the package flash_attn packs the tokens of padded rows: how many there are is not known",
+                            "\"ones\" or \"absent\", or sdpa"});
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
@@ -331,14 +346,7 @@ void refuse_unsupported(const Run& run) {
     refuse_bfloat16_before_ampere(run, problems);
     refuse_in_evaluation(run, problems);
     refuse_in_unsloth(run, problems);
-    if (plan.load.attention == AttentionImplementation::flash_attention_2 && !generates_rows(plan.loop.kind)) {
-        const AttentionMask mask = plan.batch.attention_mask;
-        if (mask != AttentionMask::absent && mask != AttentionMask::ones)
-            problems.push_back(
-                {"batch.attention_mask",
-                 "the package flash_attn packs the tokens of padded rows: how many there are is not known",
-                 "\"ones\" or \"absent\", or sdpa"});
-    }
+    refuse_in_flash_attention(run, problems);
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 

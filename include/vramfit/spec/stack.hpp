@@ -108,6 +108,7 @@ struct Stack {
     bool flash_looks_for_packed_rows() const;        ///< where there is no mask,
     bool flash_compares_positions() const;           ///< each with the one before; later, all with a range,
     bool flash_compares_all_rows() const;            ///< also where there is more than one
+    bool flash_attention_wants_sinks() const;        ///< and stops where the model has none
     bool positions_are_offset() const;               ///< arange + 0 for the tokens seen; before, cache_position
     bool gemma_embeddings_scale_themselves() const;  ///< by a buffer; before, the model by a number of the host
     bool layers_take_positional_arguments() const;   ///< masks and positions are arguments of a checkpointed layer

@@ -111,14 +111,19 @@ bool RecordedFrame::is_copied_from_host(const network::Call& call) const {
     return given.is(network::Argument::Kind::value) && on_host_[given.value] && !made.on_host && made.value;
 }
 
-/// ATen/native/cuda/Copy.cu copy_kernel_cuda: cast on the host, copied as it is, and the host waits.
-void RecordedFrame::copy_from_host(const network::Result& made) {
+/// ATen/native/cuda/Copy.cu copy_kernel_cuda: cast on the host, copied as it is, and the host waits. Beside a tensor it
+/// takes that one's dtype, which autocast may have changed.
+void RecordedFrame::copy_from_host(const network::Call& call) {
+    const network::Result& made = call.results[0];
     Dims sizes;
     for (const network::Argument& size : made.sizes)
         sizes.push(size.is(network::Argument::Kind::formula) ? recorded::value_of(size.formula, pass_->symbols)
                                                              : Size(size.integer));
     const bool known = made.dtype.of == network::DTypeName::Of::name;
-    put(*made.value, empty(session(), sizes, known ? made.dtype.dtype : weights(), Op::to_copy));
+    DType dtype = known ? made.dtype.dtype : weights();
+    if (call.arguments.size() > 1 && call.arguments[1].is(network::Argument::Kind::value))
+        dtype = slots_[call.arguments[1].value].dtype();
+    put(*made.value, empty(session(), sizes, dtype, Op::to_copy));
     session().streams.host_waits(0);
 }
 
@@ -127,7 +132,7 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
         for (const network::Result& result : call.results) on_host_[*result.value] = true;
         return;
     }
-    if (is_copied_from_host(call)) return copy_from_host(call.results[0]);
+    if (is_copied_from_host(call)) return copy_from_host(call);
     if (!run_it)
         throw Error(ErrorKind::unsupported, place(),
                     fmt::format("{} is not supported in recorded networks", call.function),

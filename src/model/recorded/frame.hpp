@@ -80,7 +80,7 @@ class RecordedFrame : public recorded::Scope {
     void execute(const network::Call&) {}
     bool is_call_of_host(const network::Call& call) const;
     bool is_copied_from_host(const network::Call& call) const;
-    void copy_from_host(const network::Result& made);
+    void copy_from_host(const network::Call& call);
     void execute(const network::End& end);
     static void end_rounds(std::vector<std::vector<Tensor>*>& kept);
     void execute(const network::If& condition) const;

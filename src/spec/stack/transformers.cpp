@@ -172,6 +172,9 @@ bool Stack::sdpa_makes_contiguous() const { return transformers < Version{4, 56,
 bool Stack::flash_looks_for_packed_rows() const { return transformers >= Version{4, 44, 0}; }
 bool Stack::flash_compares_positions() const { return transformers < Version{4, 54, 0}; }
 bool Stack::flash_compares_all_rows() const { return transformers < Version{4, 53, 0}; }
+// integrations/flash_attention.py flash_attention_forward of this release alone: s_aux.to(query.dtype), whose default
+// is None; 5.5 does not know it, 5.6.1 asks whether there is one.
+bool Stack::flash_attention_wants_sinks() const { return transformers == Version{5, 6, 0}; }
 
 // models/*/modeling_*.py: cache_position = torch.arange(...) up to 5.3.
 bool Stack::positions_are_offset() const { return transformers >= Version{5, 4, 0}; }

@@ -115,12 +115,18 @@ Tensor padded(const Arguments& a) {
     return pad_last(t, count);
 }
 
+/// A number, or a list of one, as modules of convolutions have them.
+const network::Argument* alone(const network::Argument* written) {
+    const bool is_list = written && written->is(ArgumentKind::list) && written->items.size() == 1;
+    return is_list ? written->items.data() : written;
+}
+
 /// One channel each, along a row. cuDNN, which computes in float16, takes scratch that is not known here.
 Tensor convolved(const Arguments& a) {
     const Tensor t = a.tensor(0), weight = a.optional_tensor(1, "weight"), bias = a.optional_tensor(2, "bias");
-    const network::Argument *groups = a.find(6, "groups"), *padding = a.find(4, "padding");
+    const network::Argument *groups = a.find(6, "groups"), *padding = alone(a.find(4, "padding"));
     const auto plain = [&a](std::size_t place, std::string_view name) {
-        const network::Argument* found = a.find(place, name);
+        const network::Argument* found = alone(a.find(place, name));
         return !found || (found->is(ArgumentKind::integer) && found->integer == 1);
     };
     if (!weight.defined() || !groups || t.dim() != 3 || weight.dim() != 3 || !plain(3, "stride") ||

@@ -45,6 +45,9 @@ std::vector<Tensor> sorted(const Arguments& a) {
     return both(sort(t));
 }
 
+/// torch.argsort: sorts, and lets the values go (ATen/native/Sorting.cpp argsort).
+Tensor sorted_places(const Arguments& a) { return sorted(a)[1]; }
+
 /// torch.max(t, dim, keepdim), torch.max(t, other) and torch.max(t).
 std::vector<Tensor> largest_of(const Arguments& a) {
     const Tensor t = a.tensor(0);
@@ -101,6 +104,7 @@ constexpr NamedOperator kSelections[] = {
     {"torch.Tensor.topk", largest},
     {"torch.sort", sorted},
     {"torch.Tensor.sort", sorted},
+    {"torch.argsort", sorted_places},
     {"torch.Tensor.max", largest_of},
     {"torch.max", largest_of},
     {"torch.maximum", largest_of},
