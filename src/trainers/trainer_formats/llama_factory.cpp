@@ -1,4 +1,8 @@
 // LLaMA-Factory: YAML or JSON of `llamafactory-cli train`.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
@@ -137,6 +141,11 @@ void read_factory_method(Reader& reader, Draft& draft) {
 void read_factory_mixture(Reader& reader, Draft& draft) {
     const double weight = reader.real("moe_aux_loss_coef").value_or(0);
     ModelSpec& model = draft.job.model;
+    constexpr std::array<std::string_view, 5> kNotKnown = {"ernie4_5_moe", "granitemoe", "jamba", "olmoe", "phimoe"};
+    if (weight != 0 && std::find(kNotKnown.begin(), kNotKnown.end(), model.model_type) != kNotKnown.end())
+        return reader.refuse("moe_aux_loss_coef",
+                             fmt::format("the loss that balances the experts of {} is not predicted", model.model_type),
+                             "take it out");
     const bool known =
         model.model_type == "mixtral" || model.model_type == "qwen2_moe" || model.model_type == "qwen3_moe";
     if (weight == 0 || !known || !model.mixture) return;

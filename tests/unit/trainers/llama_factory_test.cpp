@@ -1,4 +1,4 @@
-// The attention that a trainer chooses by the model.
+// What LLaMA-Factory does with some models whatever its file says.
 #include "support/catch.hpp"
 #include "unit/trainers/asked.hpp"
 #include "vramfit/trainers/reading.hpp"
@@ -37,4 +37,11 @@ TEST_CASE("LLaMA-Factory runs gpt-oss with a kernel of the hub whatever flash_at
         REQUIRE(!reading.refusals.empty());
         CHECK(reading.refusals.front().what.find("vllm-flash-attn3") != std::string::npos);
     }
+}
+
+TEST_CASE("LLaMA-Factory's loss that balances experts is refused where it is not known") {
+    const Reading reading = factory("olmoe-1b-7b-0924-instruct", "moe_aux_loss_coef: 0.001\n");
+    REQUIRE(!reading.refusals.empty());
+    CHECK(reading.refusals.front().key == "moe_aux_loss_coef");
+    CHECK(factory("olmoe-1b-7b-0924-instruct").refusals.empty());
 }
