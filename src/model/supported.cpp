@@ -272,6 +272,19 @@ void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
     refuse_in_zero(run, problems);
 }
 
+void refuse_release_of_mixtures(const Run& run, std::vector<Problem>& problems) {
+    if (!run.spec.mixture) return;
+    constexpr const char* kHint = "a stack with transformers 5.16 or later";
+    const bool older = run.stack.experts_are_ordered_by_argsort();
+    if (!run.stack.knows_mixtures() || (older && run.spec.model_type == "gpt_oss"))
+        problems.push_back(
+            {"model.model_type", "mixtures of experts of this release of transformers are not supported yet", kHint});
+    else if (older && balances_experts(run))
+        problems.push_back({"model.output_router_logits",
+                            "the loss that balances experts is not supported with this release of transformers",
+                            kHint});
+}
+
 void refuse_family(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     const Version exact_since = family_exact_since(run.spec.model_type);
@@ -298,10 +311,7 @@ void refuse_family(const Run& run, std::vector<Problem>& problems) {
         !run.stack.gemma2_knows_sdpa())
         problems.push_back({"load.attn_implementation",
                             "transformers stops: from 5.21 on gemma2 has no sdpa, which knows no soft caps", "eager"});
-    if (run.spec.mixture && !run.stack.knows_mixtures())
-        problems.push_back({"model.model_type",
-                            "mixtures of experts of this release of transformers are not supported yet",
-                            "a stack with transformers 5.16 or later"});
+    refuse_release_of_mixtures(run, problems);
     refuse_balancing(run, problems);
 }
 

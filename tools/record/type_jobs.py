@@ -74,7 +74,6 @@ OWN: dict[str, dict[str, Any]] = {
     "ernie4_5_moe": {**LLAMA, "moe_k": 2, "moe_num_experts": 8, "moe_num_shared_experts": 2, "moe_intermediate_size": 40},
     "exaone4": {**LLAMA, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
     "granite_swa": {**LLAMA, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
-    "hunyuan_v1_dense": {**LLAMA, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1}},
     "ministral": {**LLAMA, "head_dim": 16}, "ernie4_5": {**LLAMA, "head_dim": 16}, "glm": {**LLAMA, "head_dim": 16}, "helium": {**LLAMA, "head_dim": 16},
     "opt": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 64,
             "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2},

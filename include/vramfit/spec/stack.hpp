@@ -156,6 +156,7 @@ struct Stack {
     bool trainer_counts_for_models_that_take_it() const;  ///< tokens of a batch
     bool knows_ademamix() const;                          ///< transformers' names of optimizers
     bool knows_mixtures() const;                          ///< as this program does: merged experts, grouped products
+    bool experts_are_ordered_by_argsort() const;          ///< of tokens that are counted out before
     bool experts_always_mask() const;                     ///< rows of experts that other processes have
     bool experts_mask_each_product() const;               ///< before, the weighted result
     bool trainer_empties_cache() const;                   ///< torch_empty_cache_steps

@@ -3,7 +3,6 @@
 
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/copy.hpp"
-#include "engine/ops/grouped_mm.hpp"
 #include "engine/ops/in_place.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/matmul.hpp"
@@ -12,6 +11,7 @@
 #include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
 #include "model/adapters/param_wrapper.hpp"
+#include "model/layers/grouped_linear.hpp"
 #include "model/layers/mlp.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
@@ -22,24 +22,6 @@ namespace vramfit::model {
 using namespace engine;
 
 namespace {
-
-/// _grouped_mm: torch's operator from capability 8.0 on (_can_use_grouped_mm); neither casts under autocast.
-Tensor grouped_product(const Tensor& x, const Tensor& weight, const Tensor& offs) {
-    const Tensor input = to(x, weight.dtype());
-    const bool on_card = x.session().device.capability.major >= 8;
-    return on_card ? grouped_mm(input, weight, offs) : grouped_mm_fallback(input, weight, offs);
-}
-
-/// _grouped_linear.
-Tensor grouped_linear(const Tensor& x, const Tensor& weight, const Tensor& offs, const Tensor& bias, bool transposed) {
-    Tensor out = grouped_product(x, transposed ? weight : transpose(weight, -2, -1), offs);
-    if (bias.defined()) add_in_place(out, bias);
-    return out;
-}
-
-Tensor biases_of(const ExpertWeights& w, int bias, const Tensor& expert_ids) {
-    return bias >= 0 ? index_rows((*w.module)[static_cast<std::size_t>(bias)], expert_ids) : Tensor();
-}
 
 /// _default_apply_gate.
 Tensor activated_gate(const Run& run, const Tensor& gate_up) {
@@ -79,6 +61,7 @@ Tensor shared_expert(const Run& run, const DecoderLayer& layer, const Tensor& x)
 
 Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, const Tensor& hidden,
                        const Routed& routed) {
+    if (run.stack.experts_are_ordered_by_argsort()) return grouped_experts_5_6(run, w, gate, hidden, routed);
     const Size tokens = hidden.size(0), width = hidden.size(1), top_k = routed.experts.size(-1);
     // The wrapper of the last parameter is the outermost. Sums are kept to the end (parametrize.cached).
     const FoldedParameter down(*w.module, w.down);

@@ -29,6 +29,10 @@ using ApplyGate = Tensor (*)(const Run& run, const Tensor& gate_up);
 Tensor grouped_experts(const Run& run, const ExpertWeights& weights, ApplyGate gate, const Tensor& hidden,
                        const Routed& routed);
 
+/// The same as transformers 5.6 has it, for experts without biases.
+Tensor grouped_experts_5_6(const Run& run, const ExpertWeights& weights, ApplyGate gate, const Tensor& hidden,
+                           const Routed& routed);
+
 /// MixtralSparseMoeBlock, Qwen2MoeSparseMoeBlock, Qwen3MoeSparseMoeBlock: x -- [B, S, H].
 Tensor sparse_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x);
 

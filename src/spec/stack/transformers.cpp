@@ -27,8 +27,12 @@ bool Stack::trainer_knows_static_graphs() const { return transformers >= Version
 // more.
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
 
-// integrations/moe.py as read here; 4.x has a module for each expert, 5.0 other steps around the grouped products.
-bool Stack::knows_mixtures() const { return transformers >= Version{5, 16, 0}; }
+// integrations/moe.py as read here: 5.6 and from 5.16 on; 4.x has a module for each expert, 5.0 other steps around the
+// grouped products.
+bool Stack::knows_mixtures() const {
+    return transformers >= Version{5, 16, 0} || (transformers.major == 5 && transformers.minor == 6);
+}
+bool Stack::experts_are_ordered_by_argsort() const { return transformers < Version{5, 16, 0}; }
 
 // integrations/moe.py grouped_mm_experts_forward: rows of experts that another process has are masked in the weighted
 // result up to 5.16, in 5.17 in each product, from 5.18 only where experts are shared out.
