@@ -93,7 +93,7 @@ void check_fused(std::span<const Renamed> renamed, const std::set<std::string_vi
 
 LoraPlan converted_lora(const ModelSpec& model, const LoraPlan& plan) {
     const std::span<const Renamed> renamed = renamed_in(model);
-    if (renamed.empty()) return plan;
+    if (renamed.empty() || !model.adapters_reach_experts) return plan;
     LoraPlan out = plan;
     std::vector<std::string> targets;
     if (const auto* text = std::get_if<std::string>(&plan.target_modules)) {

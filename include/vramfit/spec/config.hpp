@@ -26,7 +26,7 @@ ModelSpec read_config(std::string_view text, std::string_view file, std::string_
 /// configuration that the recording does not cover.
 ModelSpec as_loaded(const ModelSpec& model, std::optional<bool> text_part);
 
-/// The network as the stack's transformers has it: of a recorded type that differs between releases, the recording of
+/// The network as the stack's libraries have it: of a recorded type that differs between releases, the recording of
 /// its own, else the model itself. Throws Error (unsupported, invalid) with the keys of its configuration that this
 /// recording does not cover.
 ModelSpec under_release(const ModelSpec& model, const Stack& stack);

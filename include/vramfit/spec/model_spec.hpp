@@ -43,6 +43,8 @@ struct ModelSpec {
     bool is_text_part = false;  ///< of a model of text and images, which is left out
     /// Of a text part the config.json of the whole, where the type of the whole was recorded (as_loaded).
     std::string whole_config = {};
+    /// Adapters of modules that transformers 4 had reach the parameters that they are part of now (under_release).
+    bool adapters_reach_experts = true;
     std::int64_t vocab_size = 0;
     std::int64_t hidden_size = 0;
     std::int64_t intermediate_size = 0;

@@ -167,6 +167,7 @@ struct Stack {
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
     bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
+    bool adapters_reach_experts() const;       ///< those of names that experts' modules had in transformers 4
     bool adapters_may_have_biases() const;     ///< LoraConfig.lora_bias
     bool dora_reuses_the_result() const;       ///< of the layer inside, where nothing is dropped out
     bool dora_multiplies_an_identity() const;  ///< to get the adapter's weight; before, its matrices

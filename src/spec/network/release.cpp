@@ -35,7 +35,9 @@ bool is_of_release(const Document& recording, const Version& transformers) {
 
 }  // namespace network
 
-ModelSpec under_release(const ModelSpec& model, const Stack& stack) {
+namespace {
+
+ModelSpec with_recording_of(const Stack& stack, const ModelSpec& model) {
     if (!model.recording || !model.recording->of_type) return model;
     const network::Document& recording = *model.recording;
     if (network::is_of_release(recording, stack.transformers)) return model;
@@ -48,6 +50,14 @@ ModelSpec under_release(const ModelSpec& model, const Stack& stack) {
     ModelSpec out = network::model_of(*own, config, "", recording.file, model.name);
     out.is_text_part = model.is_text_part;
     out.whole_config = model.whole_config;
+    return out;
+}
+
+}  // namespace
+
+ModelSpec under_release(const ModelSpec& model, const Stack& stack) {
+    ModelSpec out = with_recording_of(stack, model);
+    out.adapters_reach_experts = stack.adapters_reach_experts();
     return out;
 }
 

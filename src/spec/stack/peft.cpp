@@ -41,6 +41,9 @@ bool Stack::prepare_empties_cache() const { return peft >= Version{0, 20, 0}; }
 // tuners/lora/layer.py ParamWrapper: torch.baddbmm of the factors in 0.21.2; in 0.20 the experts' einsum and a sum.
 bool Stack::experts_are_folded_in_one_step() const { return peft >= Version{0, 21, 0}; }
 
+// tuners/tuners_utils.py inject_adapter calls convert_peft_config_for_transformers: not in 0.18.1, in 0.19.0.
+bool Stack::adapters_reach_experts() const { return peft >= Version{0, 19, 0}; }
+
 // tuners/tuners_utils.py _mark_only_adapters_as_trainable.
 bool Stack::biases_are_called_bias() const { return peft >= Version{0, 21, 0}; }
 
