@@ -11,7 +11,7 @@ END, WORD = TOKENS["<eos>"], TOKENS["w"]
 #: Kinds whose trainer generates the completions.
 SAMPLED = SAMPLING
 #: Kinds that may generate besides.
-GENERATING = (*SAMPLED, "gkd")
+GENERATING = (*SAMPLED, "gkd", "ppo")
 
 
 def text(words: int) -> str:
@@ -34,6 +34,9 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
     prompt = text(of_row(batch["prompt_length"], row))
     if kind in SAMPLED:  # a reward model is given prompt and completion as one text, in which words stay apart
         return {"prompt": prompt + " " if "reward_models" in job["loop"] else prompt}
+    if kind == "ppo":
+        rows = job["training"]["per_device_train_batch_size"] * job["training"]["gradient_accumulation_steps"]
+        return {"input_ids": [WORD] * (batch["prompt_length"] - (batch["padded_prompts"] and row % rows == 0))}
     length = of_row(batch["completion_length"], row)
     if kind == "gkd":
         words = of_row(batch["prompt_length"], row)
