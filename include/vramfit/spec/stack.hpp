@@ -222,6 +222,7 @@ struct Stack {
     bool sft_leaves_adapters_under_zero3() const;  ///< SFTTrainer makes adapters without autocast_adapter_dtype
     bool preferences_are_known() const;            ///< DPOTrainer, KTOTrainer and RewardTrainer
     bool bco_is_known() const;                     ///< BCOTrainer
+    bool ppo_is_known() const;                     ///< PPOTrainer
     bool reference_is_like_policy() const;         ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;             ///< log-probabilities of whole logits by a kernel of its own
     bool trl_leaves_magnitudes() const;            ///< of DoRA, where it casts adapters over packed weights

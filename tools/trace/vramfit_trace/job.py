@@ -120,8 +120,8 @@ BATCHES: dict[str, Job] = {
     # one step, whose last token has the label; the separator behind it is no token here
     "prm": {"prompt_length": 32, "completion_length": 32},
     "bco": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
-    # a row's end is drawn as its token `completion_length`, if `response_length` lets it; `padded_prompts`: the first row of each batch is shorter by one token
-    "ppo": {"prompt_length": 32, "completion_length": 32, "padded_prompts": False},
+    # a row's end is drawn as its token `completion_length`, if `response_length` lets it; nothing: as the last one. `padded`: prompts begin with a token of padding
+    "ppo": {"prompt_length": 32, "completion_length": None, "padded": False},
 }
 #: Whose rows are prompts: the trainer generates the completions, and rewards them.
 SAMPLING = ("grpo", "rloo", "online_dpo")
@@ -337,7 +337,7 @@ def check_trainer(job: Job) -> None:
 def check_lengths(batch: Job) -> None:
     """Of prompts and completions: whole numbers from 1."""
     for key, value in batch.items():
-        if key in ("desirable", "padded_prompts") or value is None and key in ("rejected_length", "generated_length"):
+        if key in ("desirable", "padded") or value is None and (key in ("rejected_length", "generated_length") or "padded" in batch):
             continue
         lengths = value if isinstance(value, list) else [value]
         if not lengths or any(type(length) is not int or length < 1 for length in lengths):

@@ -71,6 +71,7 @@ Tensor is_done(const Tensor& input_ids, const Tensor& end_ids) {
         const Tensor at_length = empty(session, {rows}, DType::boolean, Op::full);
         done = compare(Op::bitwise_or, none, at_length);
     }
+    if (!end_ids.defined()) return done;
     Tensor ended;
     {
         const Tensor last = slice(input_ids, 1, input_ids.size(1) - 1, input_ids.size(1));
@@ -149,9 +150,10 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
     if (how.has_top_p) scores = of_share(scores);
     if (how.has_min_p) scores = above_part_of_first(scores);
     s.next_token_scores = std::move(scores);
+    if (s.kept_scores) s.kept_scores->push_back(s.next_token_scores);
     s.probs = softmax_in_own_dtype(s.next_token_scores);
     s.next_tokens = select(multinomial(s.probs), 1);
-    {
+    if (end_ids.defined()) {
         const Tensor kept = mul(s.next_tokens, s.unfinished_sequences);
         const Tensor padded = [&] {
             const Tensor finished = subtracted_from_number(s.unfinished_sequences);
