@@ -217,6 +217,8 @@ struct Stack {
     bool ms_swift_preferences_are_known() const;
     /// Whether generate leaves out a mask without padding.
     bool generation_drops_whole_masks() const;
+    /// Whether generate holds the answer from one token to the next.
+    bool generation_keeps_whether_it_is_over() const;
     /// Whether multinomial asks for the smallest and the largest probability at once.
     bool multinomial_asks_aminmax() const;
     bool sft_leaves_adapters_under_zero3() const;  ///< SFTTrainer makes adapters without autocast_adapter_dtype

@@ -129,25 +129,18 @@ void log_update(const Run& run, PpoRollout& r, const std::vector<Tensor>& statis
 }
 
 /// The policy's config has the checkpoint's use_cache, which no Trainer has written; what generates divides by the
-/// temperature and asks for nothing else.
+/// temperature and asks for nothing else. PPOTrainer makes an Accelerator of its own, which from transformers 5 on
+/// knows nothing of bf16 and fp16: TrainingArguments do not write ACCELERATE_MIXED_PRECISION any more.
 TrainPlan plan_of_ppo(const Run& run) {
     TrainPlan out = run.plan;
     out.training.use_cache = run.spec.use_cache;
+    out.training.bf16 = out.training.fp16 = false;
     out.preference.grpo = {};
     out.preference.grpo.has_temperature = true;
     return out;
 }
 
-/// Its networks are called without what accelerate has wrapped: no autocast.
-TrainPlan plan_of_rollout(const Run& run) {
-    TrainPlan out = run.plan;
-    out.training.bf16 = out.training.fp16 = false;
-    return out;
-}
-
 void train_by_ppo(const Run& run, const PpoNetworks& networks, Optimizer& optimizer) {
-    const TrainPlan without_autocast = plan_of_rollout(run);
-    const Run of_rollout = run.with(without_autocast);
     Recorder& recorder = run.session.recorder;
     const std::vector<Tensor> statistics = make_statistics(run);
     PpoRollout rollout;
@@ -156,7 +149,7 @@ void train_by_ppo(const Run& run, const PpoNetworks& networks, Optimizer& optimi
     const std::int32_t steps = static_cast<std::int32_t>(run.plan.loop.steps);
     recorder.begin(phase_at(PhaseKind::inputs, place_of(run.plan, 0, 0)));
     for (std::int32_t step = 0; step < steps; ++step) {
-        roll_out(of_rollout, networks, place_of(run.plan, step, 0), rollout);
+        roll_out(run, networks, place_of(run.plan, step, 0), rollout);
         compute_advantages(run, rollout);
         train_epochs(run, networks, optimizer, rollout, step, batch);
         log_update(run, rollout, statistics, means);

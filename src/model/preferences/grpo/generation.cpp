@@ -247,6 +247,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         paths.end();
     }
     ask_all_ranks(run);
+    s.this_peer_finished.reset();
     kwargs.mask.reset();
     kwargs.position_ids.reset();
     s.unfinished_sequences.reset();

@@ -174,11 +174,11 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
         }
         s.unfinished_sequences = pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);
     }
-    Tensor is_over;
-    {
+    const Tensor is_over = [&] {
         const Tensor most = whole_of(s.unfinished_sequences, Op::max, DType::int64);
-        is_over = compare(Op::eq, most);
-    }
+        return compare(Op::eq, most);
+    }();
+    if (session.stack.generation_keeps_whether_it_is_over()) s.this_peer_finished = is_over;
     session.streams.host_waits(0);
 }
 

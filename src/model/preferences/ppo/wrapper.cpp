@@ -1,13 +1,7 @@
-// trl 1.9 experimental/ppo/ppo_trainer.py PolicyAndValueWrapper.forward; accelerate 1.15 utils/operations.py
-// ConvertOutputsToFp32.
+// trl 1.9 experimental/ppo/ppo_trainer.py PolicyAndValueWrapper.forward.
 #include "model/preferences/ppo/wrapper.hpp"
 
-#include <optional>
-
-#include "engine/autocast.hpp"
 #include "engine/backward.hpp"
-#include "engine/ops/copy.hpp"
-#include "model/causal_lm/mixed_precision.hpp"
 #include "model/network/modules.hpp"
 #include "model/preferences/grpo/generation.hpp"
 #include "model/preferences/ppo/forward.hpp"
@@ -48,29 +42,11 @@ WrappedOutput forward_both(const Run& run, const PpoNetworks& networks, const Ba
     return out;
 }
 
-/// convert_to_fp32: a new output, made while the old one is still held.
-WrappedOutput wrapped_to_float32(const WrappedOutput& output) {
-    WrappedOutput out = output;
-    out.policy.logits = to(output.policy.logits, DType::float32);
-    for (Tensor& hidden : out.policy.hidden_states) hidden = to(hidden, DType::float32);
-    out.values = to(output.values, DType::float32);
-    return out;
-}
-
 }  // namespace
 
 WrappedOutput wrapped_output(const Run& run, const PpoNetworks& networks, const Batch& given, const Place& place) {
     run.session.recorder.begin(phase_at(PhaseKind::value_forward, place));
-    WrappedOutput out;
-    if (const auto dtype = mixed_dtype(run.plan.training)) {
-        {
-            const AutocastScope autocast(run.session, true, *dtype);
-            out = forward_both(run, networks, given, place);
-        }
-        out = wrapped_to_float32(out);
-    } else {
-        out = forward_both(run, networks, given, place);
-    }
+    WrappedOutput out = forward_both(run, networks, given, place);
     begin_loss(run, place);
     return out;
 }
