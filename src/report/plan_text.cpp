@@ -125,6 +125,12 @@ std::string batch(const TrainPlan& plan, Axes axes) {
         return out + fmt::format(", completions of {}{} tokens of prompts of {}{}, {} of each prompt", most,
                                  rows.completion, most, rows.prompt, plan.preference.grpo.num_generations);
     }
+    if (has_value_model(plan.loop.kind)) {
+        const std::int64_t prompt = plan.batch.pairs.prompt.front();
+        return out + fmt::format(", responses of {} tokens to prompts of {}{}, {} epochs",
+                                 plan.batch.sequence_length - prompt, plan.batch.pairs.padded ? "up to " : "", prompt,
+                                 plan.preference.ppo.num_ppo_epochs);
+    }
     if (plan.loop.kind == LoopKind::gkd) return out + distilled(plan.distillation);
     if (plan.loop.kind == LoopKind::prm) return out + ", a label for each token";
     if (is_preference(plan.loop.kind))

@@ -12,11 +12,25 @@ constexpr IntegerRange kCountOfPpo = {.low = 1, .high = std::int64_t{1} << 20};
 constexpr std::int64_t kPromptByDefault = 32;  // tools/trace/vramfit_trace/job.py BATCHES
 
 /// What memory does not depend on: the logits are always divided by temperature + 1e-7.
-constexpr std::string_view kIgnoredByPpo[] = {
-    "temperature",     "kl_coef",   "cliprange",       "vf_coef",           "cliprange_value", "gamma",
-    "lam",             "exp_name",  "sft_model_path",  "reward_model_path", "total_episodes",  "num_total_batches",
-    "world_size",      "batch_size", "micro_batch_size", "local_batch_size", "mini_batch_size", "local_mini_batch_size",
-    "ds3_gather_for_generation", "num_sample_generations"};
+constexpr std::string_view kIgnoredByPpo[] = {"temperature",
+                                              "kl_coef",
+                                              "cliprange",
+                                              "vf_coef",
+                                              "cliprange_value",
+                                              "gamma",
+                                              "lam",
+                                              "exp_name",
+                                              "sft_model_path",
+                                              "reward_model_path",
+                                              "total_episodes",
+                                              "num_total_batches",
+                                              "world_size",
+                                              "batch_size",
+                                              "micro_batch_size",
+                                              "local_batch_size",
+                                              "mini_batch_size",
+                                              "local_mini_batch_size",
+                                              "ds3_gather_for_generation"};
 constexpr RefusedKey kRefusedByPpo[] = {
     {"model_adapter_name", "an adapter beside that of the reference is not supported"},
     {"ref_adapter_name", "a reference that is another adapter is not supported"},
@@ -47,6 +61,11 @@ void read_ppo(ObjectReader& training, PpoPlan& plan) {
             training.problems().invalid(training.path("kl_estimator"), "trl stops: kl_estimator must be 'k1' or 'k3'",
                                         "\"k1\" or \"k3\"");
     }
+    if (training.integer("num_sample_generations", {.low = 0}).value_or(0) > 0)
+        training.problems().unsupported(training.path("num_sample_generations"),
+                                        "completions of an eval_dataset, which trl generates for its log, are not "
+                                        "supported",
+                                        "0, or no eval_dataset");
     judge_others(training, kRefusedByPpo, kIgnoredByPpo);
 }
 
@@ -66,7 +85,8 @@ void read_ppo_rows(ObjectReader batch, TrainPlan& plan) {
     PpoPlan& how = plan.preference.ppo;
     PairLengths& pairs = plan.batch.pairs;
     const std::int64_t prompt = batch.integer("prompt_length", kTokensOfResponse).value_or(kPromptByDefault);
-    const std::int64_t end = batch.integer("completion_length", kTokensOfResponse, Null::absent).value_or(how.response_length);
+    const std::int64_t end =
+        batch.integer("completion_length", kTokensOfResponse, Null::absent).value_or(how.response_length);
     ObjectReader::set(pairs.padded, batch.boolean("padded"));
     batch.refuse_unknown();
     how.ends = end <= how.response_length;
@@ -79,7 +99,8 @@ JsonValue ppo_rows_to_json(const TrainPlan& plan) {
     const PpoPlan& how = plan.preference.ppo;
     JsonValue out = JsonValue::object();
     out.put("prompt_length", JsonValue::of(prompt));
-    out.put("completion_length", JsonValue::of(how.ends ? plan.batch.sequence_length - prompt : how.response_length + 1));
+    out.put("completion_length",
+            JsonValue::of(how.ends ? plan.batch.sequence_length - prompt : how.response_length + 1));
     if (plan.batch.pairs.padded) out.put("padded", JsonValue::of(true));
     return out;
 }

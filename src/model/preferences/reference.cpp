@@ -76,8 +76,7 @@ Reference load_before_policy(const Run& run) {
 Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
-    Reference reference =
-        copies_reference(run.plan) ? copy_reference(run, policy) : load_reference(run, policy);
+    Reference reference = copies_reference(run.plan) ? copy_reference(run, policy) : load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
     if (!run.plan.distributed) return reference;
     const Run asked = run.with(*reference.plan);

@@ -344,10 +344,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "the stack llamafactory-0.9.5, with trl 0.24");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
-    if (has_value_model(plan.loop.kind)) {
-        refuse_generation(run.spec, refuse);
-        return refuse_in_ppo(run, problems);
-    }
+    if (has_value_model(plan.loop.kind)) return refuse_generation(run.spec, refuse), refuse_in_ppo(run, problems);
     if (!own && plan.loop.kind != LoopKind::bco && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),

@@ -73,8 +73,7 @@ void refuse_beside_networks(const Run& run, std::vector<Problem>& problems) {
             refuse("model", "the text part of a model of text and images is not supported", "a model of text");
     };
     for (std::size_t i = 0; i < plan.reward_models.size(); ++i)
-        judge_classifier(plan.reward_models[i],
-                         refusing(fmt::format("loop.reward_models.{}", i), "a reward model"));
+        judge_classifier(plan.reward_models[i], refusing(fmt::format("loop.reward_models.{}", i), "a reward model"));
     if (plan.value_model) judge_classifier(*plan.value_model, refusing("loop.value_model", "a value model"));
     if (plan.teacher) {
         const auto refuse = refusing("loop.teacher", "a teacher");

@@ -26,17 +26,21 @@ Tensor whole_of(const Tensor& t, Op op, DType dtype) { return reduce(t, (1u << t
 Tensor multinomial(const Tensor& probs) {
     Session& session = probs.session();
     const Tensor drawn = empty(session, {probs.size(0), 1}, DType::int64, Op::multinomial);
+    const bool at_once = session.stack.multinomial_asks_aminmax();
+    Tensor smallest, largest;  // at once: variables of the whole function
     Tensor is_valid;
     {
-        const bool at_once = session.stack.multinomial_asks_aminmax();
-        const Tensor smallest = whole_of(probs, Op::min, probs.dtype());
-        Tensor largest;
+        smallest = whole_of(probs, Op::min, probs.dtype());
         if (at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor above = compare(Op::ge, smallest);
         if (!at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor below = compare(Op::lt, largest);
         is_valid = compare(Op::bitwise_and, above, below);
         session.streams.host_waits(0);
+    }
+    if (!at_once) {
+        largest.reset();
+        smallest.reset();
     }
     Tensor is_zero;
     {

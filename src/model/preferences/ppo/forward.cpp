@@ -51,8 +51,7 @@ void let_go(Output& output) {
     output.logits.reset();
 }
 
-RowRewards rewards_of_rows(const Run& run, const Network& network, const Tensor& query_responses,
-                           const Size& context) {
+RowRewards rewards_of_rows(const Run& run, const Network& network, const Tensor& query_responses, const Size& context) {
     Session& session = run.session;
     Batch given = given_rows(run, query_responses);
     std::vector<Tensor> hidden_states;

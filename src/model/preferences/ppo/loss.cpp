@@ -25,7 +25,9 @@ using namespace engine;
 namespace {
 
 /// t[micro_batch_inds]: the indices come from the host each time.
-Tensor rows_of_batch(const Run& run, const Tensor& t) { return index_rows(t, moved(run, {run.sizes.batch}, DType::int64)); }
+Tensor rows_of_batch(const Run& run, const Tensor& t) {
+    return index_rows(t, moved(run, {run.sizes.batch}, DType::int64));
+}
 
 /// ~mask[micro_batch_inds].
 Tensor not_picked(const Run& run, const Tensor& mask) {
@@ -152,11 +154,11 @@ void measure_batch(const Run& run, const PpoRollout& r, PpoBatch& b) {
 
 void let_go(PpoBatch& b) {
     let_go(b.output);
-    for (Tensor* t : {&b.vpred_temp,  &b.logits,        &b.new_logprobs, &b.vpred,       &b.vpredclipped,
-                      &b.vf_losses1,  &b.vf_losses2,    &b.vf_loss,      &b.vf_clipfrac, &b.logprobs_diff,
-                      &b.ratio,       &b.pg_losses,     &b.pg_losses2,   &b.pg_loss_max, &b.pg_loss,
-                      &b.loss,        &b.pg_clipfrac,   &b.prob_dist,    &b.entropy,     &b.approxkl,
-                      &b.mb_return,   &b.mb_advantage,  &b.mb_values,    &b.mb_responses, &b.mb_query_responses,
+    for (Tensor* t : {&b.vpred_temp, &b.logits,       &b.new_logprobs, &b.vpred,        &b.vpredclipped,
+                      &b.vf_losses1, &b.vf_losses2,   &b.vf_loss,      &b.vf_clipfrac,  &b.logprobs_diff,
+                      &b.ratio,      &b.pg_losses,    &b.pg_losses2,   &b.pg_loss_max,  &b.pg_loss,
+                      &b.loss,       &b.pg_clipfrac,  &b.prob_dist,    &b.entropy,      &b.approxkl,
+                      &b.mb_return,  &b.mb_advantage, &b.mb_values,    &b.mb_responses, &b.mb_query_responses,
                       &b.mb_logprobs})
         t->reset();
 }

@@ -23,9 +23,11 @@ void refuse_trainer(const Run& run, std::vector<Problem>& problems) {
         refuse(problems, "trl.trainer", "PPO by another trainer than trl's own is not supported", "trl");
     if (!run.stack.ppo_is_known())
         refuse(problems, "loop.kind",
-               fmt::format("PPOTrainer of trl {} with transformers {} is not supported", text_of(run.stack.trl),
-                           text_of(run.stack.transformers)),
-               "the stack axolotl-0.19, with trl 1.9 and transformers 5");
+               run.stack.trl >= Version{1, 10, 0}
+                   ? fmt::format("trl {} has no PPOTrainer", text_of(run.stack.trl))
+                   : fmt::format("PPOTrainer of trl {} with transformers {} is not supported", text_of(run.stack.trl),
+                                 text_of(run.stack.transformers)),
+               "--stack axolotl-0.19, with trl 1.9 and transformers 5");
     if (plan.distributed)
         refuse(problems, "distributed", "PPO on several GPUs or with DeepSpeed is not supported", "one GPU");
     if (plan.evaluation)
@@ -70,8 +72,11 @@ void refuse_adapters(const LoraPlan& peft, bool by_trainer, std::vector<Problem>
                "give the trainer a peft_config");
     if (peft.kind != AdapterKind::lora)
         refuse(problems, "peft.peft_type", "PPO with other adapters than LoRA is not supported", "LORA");
+    if (peft.use_dora && peft.lora_dropout != 0)
+        refuse(problems, "peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
     if (!peft.modules_to_save.empty() || !peft.target_parameters.empty())
-        refuse(problems, "peft.modules_to_save", "modules that are trained whole beside adapters are not supported in PPO",
+        refuse(problems, "peft.modules_to_save",
+               "modules that are trained whole beside adapters are not supported in PPO",
                "leave modules_to_save and target_parameters out");
 }
 

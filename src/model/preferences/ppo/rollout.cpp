@@ -50,7 +50,8 @@ Tensor truncated(const Tensor& response) {
     return out;
 }
 
-/// The reference's own run, or the policy with its adapters off, in training: whose layers, checkpointed, keep no cache.
+/// The reference's own run, or the policy with its adapters off, in training: whose layers, checkpointed, keep no
+/// cache.
 Output reference_output(const Run& run, const PpoNetworks& networks, const Place& place, const Tensor& rows) {
     return in_phase(run, PhaseKind::reference_forward, place, [&] {
         TrainPlan plan = run.plan;
@@ -147,8 +148,8 @@ void roll_out(const Run& run, const PpoNetworks& networks, const Place& place, P
     Tensor queries = moved(run, {rows, context}, DType::int64);
     r.data_mask = moved(run, {rows, context}, DType::int64);
     r.queries = std::move(queries);
-    PpoResponses generated =
-        in_phase(run, PhaseKind::generation, place, [&] { return generate_responses(run, networks.policy, r.queries); });
+    PpoResponses generated = in_phase(run, PhaseKind::generation, place,
+                                      [&] { return generate_responses(run, networks.policy, r.queries); });
     r.query_responses = std::move(generated.query_responses);
     r.logitss = std::move(generated.logits);
     // gradient_checkpointing_enable without arguments: what the script asked for holds until here.
