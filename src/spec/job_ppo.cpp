@@ -69,11 +69,23 @@ void read_ppo(ObjectReader& training, PpoPlan& plan) {
     judge_others(training, kRefusedByPpo, kIgnoredByPpo);
 }
 
-void put_ppo(const PpoPlan& plan, JsonValue& arguments) {
+namespace {
+
+/// As many tokens as the rows leave for it, which an axis of a sweep may have set.
+std::int64_t response_length(const TrainPlan& plan) {
+    const std::int64_t tokens = plan.batch.sequence_length - plan.batch.pairs.prompt.front();
+    const PpoPlan& how = plan.preference.ppo;
+    return how.stops ? std::max(tokens, how.response_length) : tokens;
+}
+
+}  // namespace
+
+void put_ppo(const TrainPlan& asked, JsonValue& arguments) {
+    const PpoPlan& plan = asked.preference.ppo;
     arguments.put("num_ppo_epochs", JsonValue::of(plan.num_ppo_epochs));
     arguments.put("num_mini_batches", JsonValue::of(plan.num_mini_batches));
     arguments.put("local_rollout_forward_batch_size", JsonValue::of(plan.local_rollout_forward_batch_size));
-    arguments.put("response_length", JsonValue::of(plan.response_length));
+    arguments.put("response_length", JsonValue::of(response_length(asked)));
     if (plan.stops) arguments.put("stop_token", JsonValue::of("eos"));
     if (plan.has_eos_penalty) arguments.put("missing_eos_penalty", JsonValue::of(1.0));
     if (plan.whitens_rewards) arguments.put("whiten_rewards", JsonValue::of(true));
@@ -100,7 +112,7 @@ JsonValue ppo_rows_to_json(const TrainPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("prompt_length", JsonValue::of(prompt));
     out.put("completion_length",
-            JsonValue::of(how.ends ? plan.batch.sequence_length - prompt : how.response_length + 1));
+            JsonValue::of(how.ends ? plan.batch.sequence_length - prompt : response_length(plan) + 1));
     if (plan.batch.pairs.padded) out.put("padded", JsonValue::of(true));
     return out;
 }

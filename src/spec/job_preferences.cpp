@@ -320,7 +320,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     }
     if (by_ms_swift(plan) && plan.training.weight_decay == 0) arguments.put("weight_decay", JsonValue::of(0.0));
     if (by_ms_swift(plan) && preference.adds_sft) arguments.put("rpo_alpha", JsonValue::of(0.1));
-    if (has_value_model(plan.loop.kind)) return put_ppo(preference.ppo, arguments);
+    if (has_value_model(plan.loop.kind)) return put_ppo(plan, arguments);
     if (generates_pairs(plan.loop.kind)) return put_online(plan, arguments);
     if (generates_rows(plan.loop.kind)) return put_grpo(plan, arguments);
     if (plan.loop.kind == LoopKind::gkd) put_gkd(plan.distillation, arguments);

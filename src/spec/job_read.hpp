@@ -55,7 +55,7 @@ inline constexpr std::string_view kIgnoredByPrm[] = {"max_completion_length", "s
                                                      "train_on_last_step_only"};
 /// Of PPO the same, and its rows.
 void read_ppo(ObjectReader& training, PpoPlan& plan);
-void put_ppo(const PpoPlan& plan, JsonValue& arguments);
+void put_ppo(const TrainPlan& plan, JsonValue& arguments);
 void read_ppo_rows(ObjectReader batch, TrainPlan& plan);
 JsonValue ppo_rows_to_json(const TrainPlan& plan);
 /// Of GKD the same.
