@@ -114,10 +114,9 @@ void score_piece(const Run& run, const PpoNetworks& networks, const Place& place
     out.sequence_lengths.push_back(r.sequence_length);
 }
 
-/// torch.cat(list, 0); the last of the list may have a name of its own.
+/// torch.cat(list, 0).
 Tensor joined_pieces(std::vector<Tensor>& list) {
     Tensor out = cat(list, 0);
-    const Tensor last = list.back();
     while (!list.empty()) list.pop_back();
     return out;
 }
