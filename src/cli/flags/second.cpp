@@ -13,8 +13,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kSecond =
-    "A second network (reward models of grpo, rloo, online_dpo, ppo; value model of ppo; teacher of gkd)";
+constexpr const char* kSecond = "A second network (grpo, rloo, online_dpo, ppo: rewards; gkd: a teacher)";
 
 SecondNetwork network_from(std::string_view name, const std::string& where) {
     SecondNetwork out;
