@@ -60,7 +60,7 @@ std::string shell_word(std::string_view text) {
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
     for (const auto table : {recipe_flags(), method_flags(), load_flags(), training_flags(), preference_flags(),
-                             grpo_flags(), second_flags(), unsloth_flags(), card_flags(), several_gpus_flags()}) {
+                             grpo_flags(), ppo_flags(), second_flags(), unsloth_flags(), card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;
@@ -375,6 +375,7 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     settle_unsloth_recipe(job, is_given);
     if (state_->job.empty()) complete_unsloth(job, is_given);
     if (state_->job.empty()) complete_grpo(job, is_given);
+    if (state_->job.empty()) complete_ppo(job, is_given);
     judge_second_flags(job, is_given);
     if (!state_->job.empty() && !given.empty()) {
         job.notes.push_back({NoteKind::flags_before_job,

@@ -263,7 +263,7 @@ Ref<Node> accumulator_of(const Tensor& leaf) {
 }
 
 void on_gradient_complete(const Tensor& tensor, const Phase& phase) {
-    if (!tensor.requires_grad()) return;
+    if (!tensor.requires_grad() || tensor.session().recorder.holds_phase) return;
     auto& place = tensor.is_leaf() ? tensor->on_complete : tensor->grad_fn->on_complete;
     place = std::make_unique<Phase>(phase);
 }

@@ -101,6 +101,8 @@ void adapt_in_trainer(const Run& run, Network& network, const std::optional<Prep
         recorder.begin({PhaseKind::prepare});
         prepare_for_kbit_training(run, network, *asked);
     }
+    if (has_value_model(run.plan.loop.kind) && run.plan.load.gradient_checkpointing)
+        enable_checkpointing(run, network, run.plan.training.use_reentrant);
     recorder.mark("after_load");
     recorder.begin({PhaseKind::trainer});
     if (network.partitions) network.uncollected.clear();  // the trainer makes enough objects for Python to collect it
@@ -188,7 +190,9 @@ void run_all(const Run& stored) {
     ask_for_bf16(run, true);
     // trl switches the argument off once it has prepared a quantized model.
     const bool is_switched_off = by_trl || (prepares_by_trl(plan.loop.kind) && plan.trl_makes_adapters);
-    if (plan.training.gradient_checkpointing && !(is_switched_off && plan.load.quantization))
+    // PPOTrainer never asks its policy for it.
+    if (plan.training.gradient_checkpointing && !has_value_model(plan.loop.kind) &&
+        !(is_switched_off && plan.load.quantization))
         enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));
     if (plan.loop.input_require_grads) require_input_grads(network);
     if (by_llama_factory(plan) && plan.loop.kind == LoopKind::reward) add_value_head(run, network);
@@ -197,6 +201,8 @@ void run_all(const Run& stored) {
         run_pipeline(run, network);
     else if (plan.loop.kind == LoopKind::plain)
         run_plain(run, network);
+    else if (has_value_model(plan.loop.kind))
+        run_ppo(run, network);
     else
         run_trainer(run, network, std::move(reference));
 }

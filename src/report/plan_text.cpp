@@ -125,6 +125,12 @@ std::string batch(const TrainPlan& plan, Axes axes) {
         return out + fmt::format(", completions of {}{} tokens of prompts of {}{}, {} of each prompt", most,
                                  rows.completion, most, rows.prompt, plan.preference.grpo.num_generations);
     }
+    if (has_value_model(plan.loop.kind)) {
+        const std::int64_t prompt = plan.batch.pairs.prompt.front();
+        return out + fmt::format(", responses of {} tokens to prompts of {}{}, {} epochs",
+                                 plan.batch.sequence_length - prompt, plan.batch.pairs.padded ? "up to " : "", prompt,
+                                 plan.preference.ppo.num_ppo_epochs);
+    }
     if (plan.loop.kind == LoopKind::gkd) return out + distilled(plan.distillation);
     if (plan.loop.kind == LoopKind::prm) return out + ", a label for each token";
     if (is_preference(plan.loop.kind))
@@ -198,7 +204,7 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
     const std::string optimizer = zero && zero->own_optimizer ? zero_optimizer(*zero) : t.optim;
     const bool clips = !zero || !zero->clips_by_default || stack.deepspeed_clips_by_default();
     const double given = zero ? zero->gradient_clipping.value_or(t.max_grad_norm) : t.max_grad_norm;
-    const double norm = clips ? given : 0;
+    const double norm = clips && !has_value_model(plan.loop.kind) ? given : 0;  // PPOTrainer never clips
     const std::string clip = norm > 0 ? fmt::format("clipped at {:g}", norm) : "not clipped";
     std::vector<Line> lines = {
         {"method", method(plan, axes)},
@@ -218,6 +224,7 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
         lines.insert(lines.end() - 1, {what, std::move(text)});
     };
     for (const SecondNetwork& model : plan.reward_models) add("reward model", second(model));
+    if (plan.value_model) add("value model", second(*plan.value_model));
     if (plan.teacher) add("teacher", second(*plan.teacher));
     if (plan.distributed) lines.insert(lines.end() - 1, {"processes", processes(*plan.distributed)});
     return lines;

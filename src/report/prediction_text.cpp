@@ -35,6 +35,7 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::online_dpo: return "online DPO, ";
         case LoopKind::prm: return "process reward model, ";
         case LoopKind::bco: return "BCO, ";
+        case LoopKind::ppo: return "PPO, ";
         default: return "";
     }
 }

@@ -90,6 +90,9 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
         plan.distillation.generated =
             batch->integer("generated_length", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent);
     const JsonValue nothing = JsonValue::object();
+    if (has_value_model(plan.loop.kind))
+        return read_ppo_rows(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()),
+                             plan);
     read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.loop.kind,
                plan.batch);
     if (!by_llama_factory(plan)) return;

@@ -229,7 +229,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         plan.grpo = plan_of_groups(kind);
     }
     ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
-    if (!generates_rows(kind) || generates_pairs(kind)) {
+    if (!has_value_model(kind) && (!generates_rows(kind) || generates_pairs(kind))) {
         arguments.max_length = training.integer("max_length", kTokens, Null::absent);
         if (!training.has("max_length")) arguments.max_length = generates_pairs(kind) ? kOnlineMaxLength : kMaxLength;
     }
@@ -247,6 +247,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         case LoopKind::gkd: return;  // read_gkd
         case LoopKind::online_dpo: return read_online(training, plan);
+        case LoopKind::ppo: return read_ppo(training, plan.ppo);
         case LoopKind::prm: return judge_others(training, {}, kIgnoredByPrm);
         case LoopKind::bco:
             ObjectReader::set(plan.precompute_ref_log_probs, training.boolean("precompute_ref_log_probs"));
@@ -281,6 +282,7 @@ JsonValue group_to_json(const TrainPlan& plan) {
 
 JsonValue pairs_to_json(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
+    if (has_value_model(plan.loop.kind)) return ppo_rows_to_json(plan);
     if (generates_rows(plan.loop.kind)) return group_to_json(plan);
     const std::size_t rows =
         std::max({pairs.prompt.size(), pairs.chosen_shorter.size(), pairs.rejected_shorter.size()});
@@ -318,6 +320,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     }
     if (by_ms_swift(plan) && plan.training.weight_decay == 0) arguments.put("weight_decay", JsonValue::of(0.0));
     if (by_ms_swift(plan) && preference.adds_sft) arguments.put("rpo_alpha", JsonValue::of(0.1));
+    if (has_value_model(plan.loop.kind)) return put_ppo(plan, arguments);
     if (generates_pairs(plan.loop.kind)) return put_online(plan, arguments);
     if (generates_rows(plan.loop.kind)) return put_grpo(plan, arguments);
     if (plan.loop.kind == LoopKind::gkd) put_gkd(plan.distillation, arguments);

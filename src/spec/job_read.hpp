@@ -53,6 +53,11 @@ void read_online(ObjectReader& training, PreferencePlan& plan);
 void put_online(const TrainPlan& plan, JsonValue& arguments);
 inline constexpr std::string_view kIgnoredByPrm[] = {"max_completion_length", "step_separator",
                                                      "train_on_last_step_only"};
+/// Of PPO the same, and its rows.
+void read_ppo(ObjectReader& training, PpoPlan& plan);
+void put_ppo(const TrainPlan& plan, JsonValue& arguments);
+void read_ppo_rows(ObjectReader batch, TrainPlan& plan);
+JsonValue ppo_rows_to_json(const TrainPlan& plan);
 /// Of GKD the same.
 void read_gkd(ObjectReader& training, DistillationPlan& plan);
 void put_gkd(const DistillationPlan& plan, JsonValue& arguments);

@@ -1,5 +1,5 @@
-// Job files: networks beside the one that is trained, `reward_models`, `reward_functions` and `teacher` of the key
-// `loop`.
+// Job files: networks beside the one that is trained, `reward_models`, `reward_functions`, `teacher`, `value_model` and
+// `ref_model` of the key `loop`.
 #include <utility>
 
 #include <fmt/format.h>
@@ -66,6 +66,9 @@ void read_seconds(ObjectReader& loop, const Environment& environment, TrainPlan&
             environment));
     if (auto teacher = loop.object("teacher", Null::absent))
         plan.teacher = read_second(std::move(*teacher), environment);
+    if (auto value = loop.object("value_model", Null::absent))
+        plan.value_model = read_second(std::move(*value), environment);
+    ObjectReader::set(plan.preference.ppo.reference_is_given, loop.boolean("ref_model", Null::absent));
     const auto functions = loop.integer("reward_functions", {.low = 0, .high = 1000}, Null::absent);
     plan.preference.grpo.reward_functions = functions.value_or(plan.reward_models.empty() ? 1 : 0);
 }
@@ -74,6 +77,8 @@ void put_seconds(const TrainPlan& plan, JsonValue& loop) {
     std::vector<JsonValue> models;
     for (const SecondNetwork& model : plan.reward_models) models.push_back(second_to_json(model));
     const std::int64_t functions = plan.preference.grpo.reward_functions;
+    if (plan.value_model) loop.put("value_model", second_to_json(*plan.value_model));
+    if (plan.preference.ppo.reference_is_given) loop.put("ref_model", JsonValue::of(true));
     if (functions != (models.empty() ? 1 : 0)) loop.put("reward_functions", JsonValue::of(functions));
     if (!models.empty()) loop.put("reward_models", JsonValue::list(std::move(models)));
     if (plan.teacher) loop.put("teacher", second_to_json(*plan.teacher));

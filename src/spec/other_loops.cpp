@@ -9,7 +9,7 @@ namespace vramfit {
 namespace {
 
 // Folders of trl 1.16's trainer and experimental, and trainers of 0.24 that are gone.
-constexpr std::array<std::string_view, 14> kOthers = {"gold",
+constexpr std::array<std::string_view, 13> kOthers = {"gold",
                                                       "distillation",
                                                       "async_grpo",
                                                       "async_distillation",
@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, 14> kOthers = {"gold",
                                                       "gmpo",
                                                       "tpo",
                                                       "iw_opd",
-                                                      "ppo",
                                                       "xpo",
                                                       "nash_md"};
 

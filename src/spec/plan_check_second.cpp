@@ -57,20 +57,62 @@ void check_teacher(const ModelSpec& student, const TrainPlan& plan, Problems& pr
                                  "leave it out");
 }
 
+/// trl 1.9.0, experimental/ppo/ppo_trainer.py PPOTrainer.__init__.
+void check_value_model(const TrainPlan& plan, Problems& problems) {
+    const PpoPlan& how = plan.preference.ppo;
+    if (!has_value_model(plan.loop.kind)) {
+        if (plan.value_model) problems.invalid("loop.value_model", "only PPO has a value model", "loop.kind ppo");
+        if (how.reference_is_given)
+            problems.invalid("loop.ref_model", "only PPO is given a reference", "loop.kind ppo, or leave it out");
+        return;
+    }
+    if (!plan.value_model) problems.invalid("loop.value_model", "PPO needs a value model", R"({"model": "..."})");
+    if (plan.reward_models.size() != 1)
+        problems.invalid("loop.reward_models",
+                         fmt::format("PPO has one reward model, not {}", plan.reward_models.size()),
+                         R"([{"model": "..."}])");
+    if (plan.value_model) check_length(*plan.value_model, plan.batch.sequence_length, "loop.value_model", problems);
+    for (const SecondNetwork& model : plan.reward_models)
+        if (model.sequence_length)
+            problems.invalid("loop.reward_models.0.sequence_length", "the reward model runs on the policy's rows",
+                             "leave it out");
+    if (plan.value_model && plan.value_model->sequence_length)
+        problems.invalid("loop.value_model.sequence_length", "the value model runs on the policy's rows",
+                         "leave it out");
+    const std::int64_t steps = plan.training.gradient_accumulation_steps;
+    const std::int64_t rows = plan.training.per_device_train_batch_size * steps;
+    if (rows % how.num_mini_batches != 0)
+        problems.invalid("training.num_mini_batches",
+                         fmt::format("trl stops: `batch_size` must be a multiple of `num_mini_batches`, inexact "
+                                     "division: {} / {}",
+                                     rows, how.num_mini_batches),
+                         "fewer mini batches");
+    else if (steps % how.num_mini_batches != 0)
+        problems.unsupported("training.num_mini_batches",
+                             "mini batches that are no whole number of batches are not supported",
+                             "a number that divides gradient_accumulation_steps");
+    if (how.whitens_rewards && rows / how.num_mini_batches < 8)
+        problems.invalid("training.whiten_rewards",
+                         fmt::format("trl stops: per-rank minibatch size {} is insufficient for whitening",
+                                     rows / how.num_mini_batches),
+                         "mini batches of 8 rows or more");
+}
+
 }  // namespace
 
 // trl 1.16.0, grpo_trainer.py GRPOTrainer.__init__.
 void check_seconds(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
     check_teacher(model, plan, problems);
+    check_value_model(plan, problems);
     const bool generates = generates_rows(plan.loop.kind);
-    if (!generates && !plan.reward_models.empty())
-        problems.invalid("loop.reward_models", "only GRPO, RLOO and online DPO are given rewards",
-                         "loop.kind grpo, rloo or online_dpo");
+    if (!takes_reward_models(plan.loop.kind) && !plan.reward_models.empty())
+        problems.invalid("loop.reward_models", "only GRPO, RLOO, online DPO and PPO are given reward models",
+                         "loop.kind grpo, rloo, online_dpo or ppo");
     if (generates && reward_sources(plan) == 0)
         problems.invalid("loop.reward_functions",
                          "trl stops: no reward source provided. Pass `reward_funcs`, or an `environment_factory`",
                          "1, or reward_models");
-    for (std::size_t i = 0; generates && i < plan.reward_models.size(); ++i)
+    for (std::size_t i = 0; takes_reward_models(plan.loop.kind) && i < plan.reward_models.size(); ++i)
         check_length(plan.reward_models[i], plan.batch.sequence_length, fmt::format("loop.reward_models.{}.model", i),
                      problems);
 }

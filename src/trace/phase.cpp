@@ -39,6 +39,10 @@ const char* base_name(PhaseKind kind) {
         case PhaseKind::load_teacher: return "load_teacher";
         case PhaseKind::teacher_forward: return "teacher_forward";
         case PhaseKind::log_probabilities: return "log_probabilities";
+        case PhaseKind::load_value: return "load_value";
+        case PhaseKind::value_forward: return "value_forward";
+        case PhaseKind::backward_value: return "backward.value";
+        case PhaseKind::metrics: return "metrics";
     }
     return "unknown";
 }

@@ -9,6 +9,6 @@ namespace vramfit {
 bool is_other_loop(std::string_view name);
 
 inline constexpr const char* kPredictedLoops =
-    "sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm and bco are";
+    "sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm, bco and ppo are";
 
 }  // namespace vramfit

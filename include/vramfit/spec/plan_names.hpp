@@ -49,7 +49,8 @@ inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer},
                                                  {"gkd", LoopKind::gkd},
                                                  {"online_dpo", LoopKind::online_dpo},
                                                  {"prm", LoopKind::prm},
-                                                 {"bco", LoopKind::bco}};
+                                                 {"bco", LoopKind::bco},
+                                                 {"ppo", LoopKind::ppo}};
 inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {{"dapo", GroupLoss::dapo},   {"grpo", GroupLoss::grpo},
@@ -146,6 +147,7 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::online_dpo: return "OnlineDPOTrainer";
         case LoopKind::prm: return "PRMTrainer";
         case LoopKind::bco: return "BCOTrainer";
+        case LoopKind::ppo: return "PPOTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }

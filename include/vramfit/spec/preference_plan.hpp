@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vramfit/spec/grpo_plan.hpp"
+#include "vramfit/spec/ppo_plan.hpp"
 
 namespace vramfit {
 
@@ -17,7 +18,7 @@ struct PairLengths {
     std::vector<std::int64_t> chosen_shorter = {0};  ///< than the longest row
     std::vector<std::int64_t> rejected_shorter = {0};
     std::vector<bool> desirable;  ///< KTO: the labels of a batch, over and over; none: every second one
-    bool padded = false;  ///< GRPO, RLOO: all batches have rows that are shorter, by as little as needs the most
+    bool padded = false;  ///< GRPO, RLOO, PPO: all batches have rows that are shorter, by as little as needs the most
 
     friend bool operator==(const PairLengths&, const PairLengths&) = default;
 };
@@ -69,6 +70,7 @@ struct PreferencePlan {
     TrainerMaker maker = TrainerMaker::trl;
     bool adds_sft = false;  ///< LLaMA-Factory: pref_ftx is not 0
     GrpoPlan grpo;          ///< of RLOO too
+    PpoPlan ppo;
 
     friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };

@@ -218,11 +218,14 @@ struct Stack {
     bool ms_swift_preferences_are_known() const;
     /// Whether generate leaves out a mask without padding.
     bool generation_drops_whole_masks() const;
+    /// Whether generate holds the answer from one token to the next.
+    bool generation_keeps_whether_it_is_over() const;
     /// Whether multinomial asks for the smallest and the largest probability at once.
     bool multinomial_asks_aminmax() const;
     bool sft_leaves_adapters_under_zero3() const;  ///< SFTTrainer makes adapters without autocast_adapter_dtype
     bool preferences_are_known() const;            ///< DPOTrainer, KTOTrainer and RewardTrainer
     bool bco_is_known() const;                     ///< BCOTrainer
+    bool ppo_is_known() const;                     ///< PPOTrainer
     bool reference_is_like_policy() const;         ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;             ///< log-probabilities of whole logits by a kernel of its own
     bool trl_leaves_magnitudes() const;            ///< of DoRA, where it casts adapters over packed weights

@@ -311,8 +311,9 @@ struct TrainPlan {
     BatchPlan batch;
     LoopPlan loop;
     PreferencePlan preference;                   ///< of the loops of preferences
-    std::vector<SecondNetwork> reward_models;    ///< of GRPO and RLOO, beside functions on the host
+    std::vector<SecondNetwork> reward_models;    ///< of GRPO and RLOO, beside functions on the host; of PPO one
     std::optional<SecondNetwork> teacher;        ///< of GKD
+    std::optional<SecondNetwork> value_model;    ///< of PPO, trained beside the policy
     DistillationPlan distillation;               ///< of GKD
     UnslothPlan unsloth;                         ///< of the loop unsloth
     std::optional<EvaluationPlan> evaluation;    ///< absent: none
@@ -365,6 +366,7 @@ inline std::int64_t reward_sources(const TrainPlan& plan) {
 
 /// Whether the loop asks a reference about the rows.
 inline bool asks_reference(const TrainPlan& plan) {
+    if (has_value_model(plan.loop.kind)) return true;
     return generates_rows(plan.loop.kind) ? plan.preference.grpo.has_reference : has_reference(plan.loop.kind);
 }
 

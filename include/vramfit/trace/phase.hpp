@@ -35,6 +35,10 @@ enum class PhaseKind : std::uint8_t {
     load_teacher,  ///< GKD
     teacher_forward,
     log_probabilities,  ///< of the policy that has generated, before the loss
+    load_value,         ///< PPO: the value model comes onto the card
+    value_forward,
+    backward_value,
+    metrics,  ///< PPO: statistics of a batch, behind its update
 };
 
 /// A phase with its place in the run. `step`, `micro`, `layer` and `evaluation` are -1 where they do not apply;

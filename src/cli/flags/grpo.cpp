@@ -214,7 +214,8 @@ void complete_grpo(Job& job, const IsGiven& given) {
     if (generates_pairs(kind)) return complete_online(job, given);
     if (!generates_rows(kind)) {
         const auto is_of_gkd = [kind](std::string_view name) {
-            return kind == LoopKind::gkd && (name == "beta" || name == "temperature" || name == "padded");
+            const bool of_both = name == "temperature" || name == "padded";  // GKD's and PPO's
+            return (kind == LoopKind::gkd && (of_both || name == "beta")) || (has_value_model(kind) && of_both);
         };
         if (kind == LoopKind::gkd && !given("padded")) job.plan.batch.pairs.padded = true;
         for (const PlanFlag& flag : kGrpoFlags)

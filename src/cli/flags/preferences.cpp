@@ -30,7 +30,7 @@ Words loss_words() {
 
 constexpr PlanFlag kPreferenceFlags[] = {
     {"prompt", "prompt_length", "N", nullptr, kPreferences,
-     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]",
+     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO, RLOO and PPO: 512]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.pairs.prompt = {integer_from(value, where)};
      }},
@@ -124,7 +124,7 @@ void refuse_preference_flags(const std::map<std::string, GivenValue>& given, Loo
         return found == given.end() ? otherwise : integer_from(found->second.value, found->second.where);
     };
     if (given.contains("seq") && given.contains("completion") &&
-        tokens("seq", 0) != tokens("prompt", generates_rows(loop) ? kGroupPrompt : 1) +
+        tokens("seq", 0) != tokens("prompt", takes_reward_models(loop) ? kGroupPrompt : 1) +
                                 std::max(tokens("completion", 0), tokens("rejected", 0)))
         throw Error(ErrorKind::invalid, given.at("completion").where,
                     "--seq says how long prompt and completion are together", "give one of them, with --prompt");

@@ -13,7 +13,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kSecond = "A second network (reward models of grpo, rloo, online_dpo; teacher of gkd)";
+constexpr const char* kSecond = "A second network (grpo, rloo, online_dpo, ppo: rewards; gkd: a teacher)";
 
 SecondNetwork network_from(std::string_view name, const std::string& where) {
     SecondNetwork out;
@@ -37,12 +37,25 @@ constexpr PlanFlag kSecondFlags[] = {
              job.plan.reward_models.push_back(network_from(name, where));
          job.plan.preference.grpo.reward_functions = 0;
      }},
-    {"reward-dtype", "", "DTYPE", nullptr, kSecond, "Of the reward models' weights [their checkpoint's]",
+    {"reward-dtype", "", "DTYPE", nullptr, kSecond,
+     "Of the reward models' weights [their checkpoint's; PPO: as of the policy's]",
      [](Job& job, std::string_view value, const std::string& where) {
          if (job.plan.reward_models.empty())
              throw Error(ErrorKind::invalid, where, "there is no reward model", "add --reward-model MODEL");
          const DType dtype = value_from(value, where, kLoadDTypes);
          for (SecondNetwork& model : job.plan.reward_models) model.dtype = dtype;
+     },
+     2},
+    {"value-model", "value_model", "MODEL", nullptr, kSecond,
+     "PPO: the network with a head of one number that is trained beside the policy [the reward model's]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.value_model = network_from(value, where);
+     }},
+    {"value-dtype", "", "DTYPE", nullptr, kSecond, "Of the value model's weights [as of the policy's]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         if (!job.plan.value_model)
+             throw Error(ErrorKind::invalid, where, "there is no value model", "add --value-model MODEL");
+         job.plan.value_model->dtype = value_from(value, where, kLoadDTypes);
      },
      2},
     {"reward_functions", "", "N", nullptr, kSecond, "Functions on the host that give rewards [1, beside models 0]",
@@ -81,14 +94,24 @@ constexpr PlanFlag kSecondFlags[] = {
 std::span<const PlanFlag> second_flags() { return kSecondFlags; }
 
 void judge_second_flags(const Job& job, const IsGiven& given) {
-    const bool rewards = generates_rows(job.plan.loop.kind), distills = job.plan.loop.kind == LoopKind::gkd;
+    const LoopKind kind = job.plan.loop.kind;
+    const bool rewards = takes_reward_models(kind), distills = kind == LoopKind::gkd, has_value = has_value_model(kind);
     for (const PlanFlag& flag : kSecondFlags) {
-        const bool gives_rewards = std::string_view(flag.name).starts_with("reward");
-        const bool generates = std::string_view(flag.name) == "max_new_tokens" && generates_pairs(job.plan.loop.kind);
-        if (!given(flag.name) || (gives_rewards ? rewards : distills || generates)) continue;
+        const std::string_view name = flag.name;
+        const bool gives_rewards = name.starts_with("reward"), of_value = name.starts_with("value");
+        const bool generates = name == "max_new_tokens" && generates_pairs(kind);
+        const bool is_function = name == "reward_functions" && has_value;
+        const bool has = gives_rewards ? rewards && !is_function : of_value ? has_value : distills || generates;
+        if (!given(flag.name) || has) continue;
         throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name),
-                    gives_rewards ? "only GRPO, RLOO and online DPO are given rewards" : "only GKD has it",
-                    gives_rewards ? "add --loop grpo, --loop rloo or --loop online_dpo" : "add --loop gkd");
+                    is_function     ? "PPO has a reward model, and no functions"
+                    : gives_rewards ? "only GRPO, RLOO, online DPO and PPO are given rewards"
+                    : of_value      ? "only PPO has a value model"
+                                    : "only GKD has it",
+                    is_function     ? "leave it out"
+                    : gives_rewards ? "add --loop grpo, --loop rloo, --loop online_dpo or --loop ppo"
+                    : of_value      ? "add --loop ppo"
+                                    : "add --loop gkd");
     }
     const bool may_generate_more = job.plan.distillation.lmbda > 0 || job.plan.distillation.seq_kd;
     if (distills && given("padded") && !job.plan.batch.pairs.padded && may_generate_more && !given("prompt"))

@@ -16,6 +16,7 @@ std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop
 std::span<const PlanFlag> preference_flags();
 std::span<const PlanFlag> grpo_flags();
+std::span<const PlanFlag> ppo_flags();
 std::span<const PlanFlag> second_flags();  ///< networks beside the one that is trained
 std::span<const PlanFlag> unsloth_flags();
 std::span<const PlanFlag> card_flags();  ///< card, library versions, allocator
@@ -47,6 +48,8 @@ void settle_own_trainers(Job& job, const IsGiven& given);
 void complete_unsloth(Job& job, const IsGiven& given);
 /// How long GRPO's and RLOO's rows are where no flag says it. Throws Error for its flags without its loop.
 void complete_grpo(Job& job, const IsGiven& given);
+/// PPO's rows and networks where no flag says them. Throws Error for its flags without its loop.
+void complete_ppo(Job& job, const IsGiven& given);
 /// Throws Error for flags of a second network that the loop has not.
 void judge_second_flags(const Job& job, const IsGiven& given);
 

@@ -139,8 +139,9 @@ constexpr PlanFlag kTrainingFlags[] = {
      2},
     {"loop", "", "KIND", nullptr, kTraining,
      "trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, "
-     "rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, "
-     "CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth "
+     "rloo, gkd, online_dpo, prm, bco or ppo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, "
+     "CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer, PPOTrainer) or "
+     "unsloth "
      "(Unsloth's own step) [trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
          if (is_other_loop(value))

@@ -9,6 +9,8 @@ namespace vramfit::engine {
 Tensor clamp_above(const Tensor& t);
 /// t.clamp(min=number, max=number).
 Tensor clamp_both(const Tensor& t);
+/// torch.clamp(t, low, high) with bounds of t's sizes that need no gradient.
+Tensor clamp_between(const Tensor& t, const Tensor& low, const Tensor& high);
 /// t.clamp_(min=number, max=number); t is no view.
 void clamp_both_in_place(const Tensor& t);
 /// torch.sigmoid(t).

@@ -277,7 +277,8 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     const Family& family = family_of(run.spec.model_type);
     RouterOutputs routers;
     std::vector<Tensor> hidden_states;
-    const bool keeps_states = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::reward;
+    const bool keeps_states =
+        has_value_model(run.plan.loop.kind) || (by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::reward);
     Tensor hidden;
     {
         const Scoped keeps(run.hidden_states, keeps_states ? &hidden_states : nullptr);

@@ -248,18 +248,6 @@ GradScaler scaler_of(const TrainPlan& plan) {
     return GradScaler();
 }
 
-/// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
-void place_states(Session& session, Optimizer& optimizer) {
-    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
-    for (auto& group : optimizer.states)
-        for (OptimizerState& state : group)
-            for (Tensor& t : state)
-                if (t->storage->bytes == 0) {
-                    t = to_device(t);
-                    session.streams.host_waits(0);
-                }
-}
-
 }  // namespace
 
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/backward.hpp"
+#include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/losses/loss.hpp"
@@ -117,6 +118,18 @@ void optimizer_step(Trainer& trainer, std::int32_t step) {
     for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
     if (trainer.fsdp1 && !trainer.fsdp1->keeps_parameters()) zero_grad(optimizer);
     session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
+}
+
+// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
+void place_states(Session& session, Optimizer& optimizer) {
+    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    for (auto& group : optimizer.states)
+        for (OptimizerState& state : group)
+            for (Tensor& t : state)
+                if (t->storage->bytes == 0) {
+                    t = to_device(t);
+                    session.streams.host_waits(0);
+                }
 }
 
 void begin_training(const Run& run, Network& network, const Reference& reference) {

@@ -77,6 +77,9 @@ void after_zero_step(Trainer& trainer, std::int32_t step);
 /// AcceleratedOptimizer.step, scheduler, model.zero_grad(), with their windows.
 void optimizer_step(Trainer& trainer, std::int32_t step);
 
+/// AcceleratedOptimizer.__init__: states that exist go to the device.
+void place_states(engine::Session& session, Optimizer& optimizer);
+
 /// transformers 4.40 trainer.py _inner_training_loop, from the first batch to its return.
 void training_loop_4_40(Trainer& trainer);
 

@@ -28,7 +28,9 @@ Reference load_reference(const Run& run, Network& policy) {
         out.plan->distributed->load_on_device = load.on_device;
         out.plan->distributed->load_first = false;  // the trainer has its arguments: zero.Init is there
     }
-    if (by_llama_factory(run.plan)) {
+    if (has_value_model(run.plan.loop.kind)) {
+        load.on_device = false;  // the script's own, as it loads the policy; the trainer moves it
+    } else if (by_llama_factory(run.plan)) {
         load.dtype = run.spec.checkpoint_dtype.value_or(load.dtype);  // torch_dtype="auto"
     } else if (run.stack.reference_is_like_policy()) {
         load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
@@ -45,13 +47,18 @@ Reference load_reference(const Run& run, Network& policy) {
     return out;
 }
 
-/// create_reference_model, of online DPO and BCO.
+/// create_reference_model, of online DPO, BCO and PPO.
 Reference copy_reference(const Run& run, Network& policy) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
     out.network = copied_network(policy);
     out.network->checkpointing = Checkpointing::off;  // ref_model.eval()
     return out;
+}
+
+/// PPOTrainer may be given one that the script has loaded.
+bool copies_reference(const TrainPlan& plan) {
+    return copies_reference(plan.loop.kind) && !plan.preference.ppo.reference_is_given;
 }
 
 }  // namespace
@@ -69,8 +76,7 @@ Reference load_before_policy(const Run& run) {
 Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
-    Reference reference =
-        copies_reference(run.plan.loop.kind) ? copy_reference(run, policy) : load_reference(run, policy);
+    Reference reference = copies_reference(run.plan) ? copy_reference(run, policy) : load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
     if (!run.plan.distributed) return reference;
     const Run asked = run.with(*reference.plan);

@@ -13,6 +13,7 @@
 #include "model/layers/liger.hpp"
 #include "model/loading/load.hpp"
 #include "model/preferences/contrast.hpp"
+#include "model/preferences/ppo/refusals.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/network/model.hpp"
 #include "spec/own_trainers.hpp"
@@ -121,6 +122,20 @@ void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
                           "leave the embedding out");
 }
 
+/// Of networks whose own tokens are trained on.
+template <class Refuse>
+void refuse_generation(const ModelSpec& spec, const Refuse& refuse) {
+    const bool generates =
+        std::find(std::begin(kGenerating), std::end(kGenerating), spec.model_type) != std::end(kGenerating);
+    if (!generates || has_windows_of_qwen(spec))
+        refuse("loop.kind",
+               fmt::format("generation by {} {} was not compared yet",
+                           generates ? "windows of" : "networks of the type", spec.model_type),
+               "the dense families are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, ...");
+    if (spec.rope_type == "dynamic" || spec.rope_type == "longrope")
+        refuse("model.rope_scaling", "frequencies that follow the length were not compared with generation", "");
+}
+
 /// What GRPOTrainer and RLOOTrainer were not compared with.
 template <class Refuse>
 void refuse_in_groups(const Run& run, const Refuse& refuse) {
@@ -129,15 +144,7 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.16 is supported");
-    const bool generates =
-        std::find(std::begin(kGenerating), std::end(kGenerating), run.spec.model_type) != std::end(kGenerating);
-    if (!generates || has_windows_of_qwen(run.spec))
-        refuse("loop.kind",
-               fmt::format("generation by {} {} was not compared yet",
-                           generates ? "windows of" : "networks of the type", run.spec.model_type),
-               "the dense families are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, ...");
-    if (run.spec.rope_type == "dynamic" || run.spec.rope_type == "longrope")
-        refuse("model.rope_scaling", "frequencies that follow the length were not compared with generation", "");
+    refuse_generation(run.spec, refuse);
     const bool packs = plan.load.attention == AttentionImplementation::flash_attention_2;
     if (plan.load.attention == AttentionImplementation::eager || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
         refuse("load.attn_implementation",
@@ -337,6 +344,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "the stack llamafactory-0.9.5, with trl 0.24");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
+    if (has_value_model(plan.loop.kind)) return refuse_generation(run.spec, refuse), refuse_in_ppo(run, problems);
     if (!own && plan.loop.kind != LoopKind::bco && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),

@@ -59,21 +59,22 @@ void refuse_in_distillation(const Run& run, std::vector<Problem>& problems) {
 
 void refuse_beside_networks(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
-    if (plan.reward_models.empty() && !plan.teacher) return;
+    if (plan.reward_models.empty() && !plan.teacher && !plan.value_model) return;
     const auto refusing = [&problems](std::string at, std::string_view what_it_is) {
         return [&problems, at = std::move(at), what_it_is](const char* key, const char* what, const char* hint) {
             problems.push_back({fmt::format("{}.{}", at, key), fmt::format("{}: {}", what_it_is, what), hint});
         };
     };
-    for (std::size_t i = 0; i < plan.reward_models.size(); ++i) {
-        const SecondNetwork& model = plan.reward_models[i];
-        const auto refuse = refusing(fmt::format("loop.reward_models.{}", i), "a reward model");
+    const auto judge_classifier = [](const SecondNetwork& model, const auto& refuse) {
         refuse_kind(model, refuse);
         if (has_no_classifier(model.model))
             refuse("model", "transformers has no class of this type that classifies sequences", "another model");
         if (model.model.is_text_part)
             refuse("model", "the text part of a model of text and images is not supported", "a model of text");
-    }
+    };
+    for (std::size_t i = 0; i < plan.reward_models.size(); ++i)
+        judge_classifier(plan.reward_models[i], refusing(fmt::format("loop.reward_models.{}", i), "a reward model"));
+    if (plan.value_model) judge_classifier(*plan.value_model, refusing("loop.value_model", "a value model"));
     if (plan.teacher) {
         const auto refuse = refusing("loop.teacher", "a teacher");
         refuse_kind(*plan.teacher, refuse);

@@ -28,6 +28,7 @@ TrainPlan plan_of(const TrainPlan& policy, const SecondNetwork& asked) {
     out.training.use_cache = asked.model.use_cache;
     out.reward_models.clear();
     out.teacher.reset();
+    out.value_model.reset();
     return out;
 }
 
@@ -61,18 +62,30 @@ bool is_loaded_by_script(const EvaluatedNetwork& second) {
     return second.plan->load.on_device || second.plan->load.quantization;
 }
 
-/// A window of its own around what `act` does to each.
+/// A window of its own around what `act` does to the network, or to each.
+template <class Act>
+void with_one(const Run& run, EvaluatedNetwork& second, PhaseKind window, Category category, const Act& act) {
+    Recorder& recorder = run.session.recorder;
+    act(second, category, [&] { recorder.begin({window}); });
+    recorder.begin({PhaseKind::trainer});
+}
+
+template <class Act>
+void with_value_model(const Run& run, const Act& act) {
+    if (run.evaluated_networks->value_model)
+        with_one(run, *run.evaluated_networks->value_model, PhaseKind::load_value, Category::weights, act);
+}
+
 template <class Act>
 void with_each(const Run& run, const Act& act) {
-    Recorder& recorder = run.session.recorder;
-    const auto within = [&](EvaluatedNetwork& second, PhaseKind window, Category category) {
-        act(second, category, [&] { recorder.begin({window}); });
-        recorder.begin({PhaseKind::trainer});
-    };
     for (EvaluatedNetwork& second : run.evaluated_networks->reward_models)
-        within(second, PhaseKind::load_reward, Category::reward_models);
+        with_one(run, second, PhaseKind::load_reward, Category::reward_models, act);
     if (run.evaluated_networks->teacher)
-        within(*run.evaluated_networks->teacher, PhaseKind::load_teacher, Category::teacher);
+        with_one(run, *run.evaluated_networks->teacher, PhaseKind::load_teacher, Category::teacher, act);
+}
+
+void place(const Run& run, EvaluatedNetwork& second, Category category) {
+    if (!second.network) load_onto_card(run, second, category);
 }
 
 }  // namespace
@@ -83,18 +96,28 @@ void load_evaluated_networks(const Run& run) {
     for (const SecondNetwork& asked : run.plan.reward_models)
         run.evaluated_networks->reward_models.push_back(described(run, asked, true));
     if (run.plan.teacher) run.evaluated_networks->teacher = described(run, *run.plan.teacher, false);
-    with_each(run, [&](EvaluatedNetwork& second, Category category, const auto& begin) {
+    if (run.plan.value_model) run.evaluated_networks->value_model = described(run, *run.plan.value_model, true);
+    const auto load = [&](EvaluatedNetwork& second, Category category, const auto& begin) {
         if (!is_loaded_by_script(second)) return;
         begin();
         load_onto_card(run, second, category);
-    });
+    };
+    with_value_model(run, load);
+    with_each(run, load);
 }
 
 void place_evaluated_networks(const Run& run) {
     if (!run.evaluated_networks) return;
     with_each(run, [&](EvaluatedNetwork& second, Category category, const auto& begin) {
         begin();
-        if (!second.network) load_onto_card(run, second, category);
+        place(run, second, category);
+    });
+}
+
+void place_value_model(const Run& run) {
+    with_value_model(run, [&](EvaluatedNetwork& second, Category category, const auto& begin) {
+        begin();
+        place(run, second, category);
     });
 }
 

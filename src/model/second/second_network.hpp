@@ -25,6 +25,7 @@ struct EvaluatedNetwork {
 struct EvaluatedNetworks {
     std::deque<EvaluatedNetwork> reward_models;  ///< in the order of the plan
     std::optional<EvaluatedNetwork> teacher;
+    std::optional<EvaluatedNetwork> value_model;  ///< which is trained
     bool are_loaded = false;  ///< as far as the script loads them
 };
 
@@ -35,6 +36,9 @@ void load_evaluated_networks(const Run& run);
 /// accelerator.prepare_model(evaluation_mode=True) in the trainer's constructor: what was loaded in host memory comes
 /// onto the card. Each has its window, behind which `trainer` goes on.
 void place_evaluated_networks(const Run& run);
+
+/// The same of the value model, whose wrapper accelerate prepares.
+void place_value_model(const Run& run);
 
 /// The model's forward as accelerate prepares it, in evaluation and without gradients: `forward` gives what is turned
 /// to float32 under autocast.

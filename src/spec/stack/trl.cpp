@@ -27,6 +27,9 @@ bool Stack::bco_is_known() const {
     return (trl.major == 0 && trl.minor == 29) || (trl.major == 1 && trl.minor == 9);
 }
 
+// trl 1.9 experimental/ppo/ppo_trainer.py as read and traced; 1.10 has it no more.
+bool Stack::ppo_is_known() const { return trl.major == 1 && trl.minor == 9 && transformers >= Version{5, 0, 0}; }
+
 // LLaMA-Factory 0.9.5 train/dpo/trainer.py, kto/trainer.py: losses of trl's own classes, as read and traced in 0.24.0.
 bool Stack::llama_factory_preferences_are_known() const { return trl.major == 0 && trl.minor == 24; }
 

@@ -125,7 +125,7 @@ TEST_CASE("what has no place beside the trained network is bad input") {
     CHECK(stops_at(rewarded(R"(, "reward_functions": 0)")).find("no reward source") != std::string::npos);
     Job elsewhere = rewarded(models());
     elsewhere.plan.loop.kind = LoopKind::dpo;
-    CHECK(stops_at(elsewhere).find("only GRPO, RLOO and online DPO") != std::string::npos);
+    CHECK(stops_at(elsewhere).find("only GRPO, RLOO, online DPO and PPO") != std::string::npos);
     const std::string other_words =
         R"({"model_type": "qwen2", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 600})";
     CHECK(stops_at(distilling("", other_words)).find("vocab_size 600") != std::string::npos);

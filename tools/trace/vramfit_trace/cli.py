@@ -176,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--distributed", nargs="+", default=[], choices=sorted(METHODS), metavar="KIND",
                       help=f"each job is one rank of several processes: {', '.join(METHODS)}")
     many.add_argument("--sft", action="store_true", help="each job is one of trl's SFTTrainer")
-    many.add_argument("--preferences", nargs="?", const="dpo", choices=("dpo", "older", "reward", "kto", "bco", "orpo", "cpo", "grpo", "rloo", "rewarded", "gkd", "llama-factory"),
+    many.add_argument("--preferences", nargs="?", const="dpo", choices=("dpo", "older", "reward", "kto", "bco", "orpo", "cpo", "grpo", "rloo", "rewarded", "gkd", "ppo", "llama-factory"),
                       help="each job is one of this trainer of trl's (default: dpo); older: DPO with what trl 0.24 knows")
     many.add_argument("--labels", action="store_true", help="the traces say what every window holds at its peak; compares that too")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")

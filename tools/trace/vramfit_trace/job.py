@@ -64,6 +64,8 @@ DEFAULTS: Job = {
         "reward_models": None,
         "reward_functions": None,
         "teacher": None,
+        "value_model": None,
+        "ref_model": None,
     },
     "evaluation": {"batches": 2, "sequence_length": None, "attention_mask": None},
     "distributed": None,
@@ -118,15 +120,19 @@ BATCHES: dict[str, Job] = {
     # one step, whose last token has the label; the separator behind it is no token here
     "prm": {"prompt_length": 32, "completion_length": 32},
     "bco": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
+    # a row's end is drawn as its token `completion_length`, if `response_length` lets it; nothing: as the last one. `padded`: prompts begin with a token of padding
+    "ppo": {"prompt_length": 32, "completion_length": None, "padded": False},
 }
 #: Whose rows are prompts: the trainer generates the completions, and rewards them.
 SAMPLING = ("grpo", "rloo", "online_dpo")
+#: Whose trainer is given reward models, as objects or by name.
+REWARDED = (*SAMPLING, "ppo")
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
 #: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
 #: "ms-swift": ms-swift's own of dpo, reward (its rm), kto, orpo and cpo, which is given one too;
 #: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
 PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
-#: A second network: a reward model of GRPO and RLOO, the teacher of GKD. `model` is the content of its config.json; what is null is not given to
+#: A second network: a reward model of GRPO, RLOO and PPO, the teacher of GKD, PPO's value model. `model` is the content of its config.json; what is null is not given to
 #: from_pretrained. A config without a dtype is that of a checkpoint in bfloat16. It is loaded in host memory, as trl does it, or by the script on the device (`device_map`, quantized weights).
 SECOND: Job = {"model": None, "dtype": None, "attn_implementation": None, "device_map": None, "quantization_config": None}
 #: Trainers of preferences that are not trl's: of which kinds.
@@ -201,9 +207,10 @@ def seconds(loop: Job) -> None:
     """The networks beside the one that is trained, with their defaults; a loop without them does not speak of them."""
     if loop["reward_models"] is not None:
         loop["reward_models"] = [second(given, "loop.reward_models") for given in loop["reward_models"]]
-    if loop["teacher"] is not None:
-        loop["teacher"] = second(loop["teacher"], "loop.teacher")
-    for key in ("reward_models", "reward_functions", "teacher"):
+    for key in ("teacher", "value_model"):
+        if loop[key] is not None:
+            loop[key] = second(loop[key], f"loop.{key}")
+    for key in ("reward_models", "reward_functions", "teacher", "value_model", "ref_model"):
         if loop[key] is None:
             del loop[key]
 
@@ -275,8 +282,16 @@ def check(job: Job) -> None:
         check_unsloth(job)
     if job["load"].get("task_type") and not job["load"]["num_labels"]:
         raise JobError("load.task_type is that of a network with load.num_labels")
-    if job["loop"]["kind"] not in SAMPLING and ("reward_models" in job["loop"] or "reward_functions" in job["loop"]):
-        raise JobError("loop.reward_models and loop.reward_functions belong to loop.kind grpo, rloo and online_dpo")
+    if job["loop"]["kind"] not in REWARDED and "reward_models" in job["loop"]:
+        raise JobError(f"loop.reward_models belong to loop.kind {', '.join(REWARDED)}")
+    if job["loop"]["kind"] not in SAMPLING and "reward_functions" in job["loop"]:
+        raise JobError(f"loop.reward_functions belong to loop.kind {', '.join(SAMPLING)}")
+    if job["loop"]["kind"] == "ppo" and len(job["loop"].get("reward_models", ())) != 1:
+        raise JobError("loop.kind ppo has one of loop.reward_models")
+    if (job["loop"]["kind"] == "ppo") != ("value_model" in job["loop"]):
+        raise JobError("loop.kind ppo has a loop.value_model, and no other kind has one")
+    if "ref_model" in job["loop"] and (job["loop"]["kind"] != "ppo" or job["peft"] is not None or job["loop"]["ref_model"] is not True):
+        raise JobError("loop.ref_model is true (the script loads the reference), or left out, of loop.kind ppo without peft")
     if (job["loop"]["kind"] == "gkd") != ("teacher" in job["loop"]):
         raise JobError("loop.kind gkd has a loop.teacher, and no other kind has one")
     if job["distributed"]:
@@ -322,7 +337,7 @@ def check_trainer(job: Job) -> None:
 def check_lengths(batch: Job) -> None:
     """Of prompts and completions: whole numbers from 1."""
     for key, value in batch.items():
-        if key == "desirable" or value is None and key in ("rejected_length", "generated_length"):
+        if key in ("desirable", "padded") or value is None and (key in ("rejected_length", "generated_length") or "padded" in batch):
             continue
         lengths = value if isinstance(value, list) else [value]
         if not lengths or any(type(length) is not int or length < 1 for length in lengths):

@@ -200,6 +200,42 @@ def distilling(job: Job, walker: random.Random) -> Job:
             "card": with_bf16(job) if training["bf16"] else job["card"]}
 
 
+def beside_policy(job: Job, walker: random.Random) -> dict[str, Any]:
+    """A network that gives numbers: of the policy's own configuration, or another one."""
+    if walker.random() < 0.4:
+        return second_of(walker)
+    return {"model": {**job["model"], "dtype": job["load"]["dtype"]}, "dtype": job["load"]["dtype"]}
+
+
+def rolling_out(job: Job, walker: random.Random) -> Job:
+    """The job with trl's PPOTrainer: without a kernel of attention that is named, and bf16 over packed weights, at which torch stops."""
+    packed = job["load"].get("quantization_config")
+    training = {**job["training"], "fp16": False, "bf16": not packed and walker.random() < 0.3, "gradient_checkpointing": walker.random() < 0.3}
+    training.pop("gradient_checkpointing_kwargs", None)
+    mini_batches, rows = walker.choice((1, 1, 2)), walker.choice((1, 2, 3, 4))
+    training.update(per_device_train_batch_size=rows, gradient_accumulation_steps=mini_batches * walker.choice((1, 1, 2)),
+                    num_mini_batches=mini_batches, num_ppo_epochs=walker.choice((1, 2, 4)),
+                    local_rollout_forward_batch_size=walker.choice((1, 3, 4, 64)), response_length=walker.choice((1, 7, 32, 53)))
+    if walker.random() < 0.5:
+        training["stop_token"] = "eos"
+    if walker.random() < 0.5:
+        training["missing_eos_penalty"] = 1.0
+    if walker.random() < 0.3:
+        training["kl_estimator"] = "k3"
+    if rows * training["gradient_accumulation_steps"] // mini_batches >= 8:
+        training["whiten_rewards"] = walker.random() < 0.5
+    load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
+    load.update(attn_implementation="sdpa", gradient_checkpointing=walker.random() < 0.4)
+    batch: dict[str, Any] = {"prompt_length": walker.choice(LENGTHS[1:]), "completion_length": walker.choice((None, 1, 5, 40, 100))}
+    if walker.random() < 0.4:
+        batch["padded"] = True
+    value = {key: given for key, given in beside_policy(job, walker).items() if key != "quantization_config"}
+    loop: dict[str, Any] = {"kind": "ppo", "value_model": value, "reward_models": [beside_policy(job, walker)]}
+    if not job.get("peft") and walker.random() < 0.3:
+        loop["ref_model"] = True
+    return {**job, "name": f"{job['name']}-ppo", "loop": loop, "batch": batch, "training": training, "load": load, "prepare_kbit": None}
+
+
 def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     """The job with one of trl's trainers, which makes the adapters; "older" is DPO as trl up to 0.28 knows it, "llama-factory" any of
     LLaMA-Factory's trainers."""
@@ -209,6 +245,8 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
         return rewarded(job, walker)
     if kind == "gkd":
         return distilling(job, walker)
+    if kind == "ppo":
+        return rolling_out(job, walker)
     if kind in SAMPLED:
         return generating(job, walker, kind)
     training = {**job["training"], **losses_of(walker, kind)}

@@ -9,6 +9,7 @@
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/in_place.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
@@ -93,7 +94,14 @@ void look_for_padding(const Tensor& mask) {
 
 /// attention_mask.long().cumsum(-1) - 1, 0 where nothing is to be seen.
 Tensor positions_of(const Tensor& mask) {
-    Tensor positions = pointwise_result(mask, DType::int64, Op::cumsum);
+    Tensor positions = [&] {
+        const Tensor numbers = to(mask, DType::int64);
+        Tensor sum = empty(mask.session(), mask.sizes(), DType::int64, Op::cumsum);
+        // ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all elements are in one row.
+        if (mask.session().decide("one row", mask.size(0) == 1))
+            use_scratch(mask.session(), scan_scratch(mask.session(), mask.size(1)), Op::scan);
+        return sum;
+    }();
     positions = sub(positions, 1);
     const Tensor padded = compare(Op::eq, mask);
     Tensor out = clone_contiguous(positions);
@@ -161,7 +169,7 @@ void update_kwargs(Kwargs& kwargs) {
         kwargs.position_ids = cat(parts, -1);
     }
     if (!kwargs.mask.defined()) return;
-    const Tensor one = empty(session, {kwargs.mask.size(0), 1}, DType::int64, Op::new_empty);
+    const Tensor one = empty(session, {kwargs.mask.size(0), 1}, kwargs.mask.dtype(), Op::new_empty);
     const Tensor parts[2] = {kwargs.mask, one};
     kwargs.mask = cat(parts, -1);
 }
@@ -197,16 +205,17 @@ bool is_full(const Run& run, const DecoderLayer& layer, const KvCache::Layer& ca
 
 /// _sample. What it has been called with is held by the caller.
 Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs kwargs, const Tensor& end_ids,
-              KvCachePointer& cache, std::int64_t tokens, const ForwardWrapper* around, Tensor* stop_words) {
+              KvCachePointer& cache, std::int64_t tokens, const ForwardWrapper* around, const Prompts& prompts) {
     Session& session = run.session;
     Sampling s;
-    s.stop_words = {stop_words, ids.size(1)};
+    s.stop_words = {prompts.stop_words, ids.size(1)};
+    s.kept_scores = prompts.scores;
     s.input_ids = ids;
     s.unfinished_sequences = empty(session, {ids.size(0)}, DType::int64, Op::ones);
     Batch model_inputs;
     TokenPaths paths(run, ids, tokens, kwargs.padded, kwargs.missing);
     for (std::int64_t token = 0; token < tokens; ++token) {
-        if (const std::int64_t times = cache ? paths.repeats(token) : 0) {
+        if (const std::int64_t times = cache && !s.kept_scores ? paths.repeats(token) : 0) {
             std::vector<Grown> live = {{&s.input_ids, 1}, {&kwargs.position_ids, 1}};
             if (kwargs.mask.defined())
                 live.insert(live.begin() + 1, {{&kwargs.mask, 1}, {&model_inputs.attention_mask, 1}});
@@ -238,6 +247,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         paths.end();
     }
     ask_all_ranks(run);
+    s.this_peer_finished.reset();
     kwargs.mask.reset();
     kwargs.position_ids.reset();
     s.unfinished_sequences.reset();
@@ -259,23 +269,25 @@ void let_go(const KvCachePointer& cache) {
 
 Generated generate_with_cache(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens,
                               bool caches) {
-    const auto& [ids, mask, differ, missing, ends, has_begin, around, stop_words] = prompts;
+    const Tensor &ids = prompts.ids, &mask = prompts.mask;
     const GradMode no_grad(run.session, false);
     Tensor begin_id;
-    if (has_begin) begin_id = on_device(run, {});
-    Tensor end_ids = on_device(run, {ends ? *ends : end_tokens(run)});
-    Tensor pad_id = on_device(run, {});
-    look_at_tokens(end_ids, pad_id);
-    look_at_last_places(mask);
+    if (prompts.has_begin) begin_id = on_device(run, {});
+    Tensor end_ids, pad_id;
+    if (prompts.has_ends) end_ids = on_device(run, {prompts.ends ? *prompts.ends : end_tokens(run)});
+    if (prompts.has_pad) pad_id = on_device(run, {});
+    if (prompts.has_ends) look_at_tokens(end_ids, pad_id.defined() ? pad_id : end_ids);
+    const bool knows_padding = prompts.has_ends || prompts.has_pad;  // the end stands in for a token of padding
+    if (knows_padding && run.session.decide("several rows", ids.size(0) > 1)) look_at_last_places(mask);
     Tensor position_ids = positions_of(mask);
     Tensor seen = mask;
-    if (run.stack.generation_drops_whole_masks() && !differ) seen.reset();
+    if (run.stack.generation_drops_whole_masks() && !prompts.differ) seen.reset();
     if (run.stack.generation_drops_whole_masks()) look_for_padding(mask);
     Generated out;
     if (caches) out.cache = std::make_shared<KvCache>(network.layers.size());
-    out.ids = sample(run, network, ids, {seen, position_ids, differ, missing}, end_ids, out.cache, tokens,
-                     run.plan.peft ? nullptr : around,  // the model inside of the adapters has no hooks
-                     stop_words);
+    out.ids = sample(run, network, ids, {seen, position_ids, prompts.differ, prompts.missing}, end_ids, out.cache,
+                     tokens, run.plan.peft ? nullptr : prompts.around,  // the model inside of the adapters has no hooks
+                     prompts);
     for (Tensor* t : {&pad_id, &position_ids, &end_ids, &begin_id}) t->reset();
     return out;
 }

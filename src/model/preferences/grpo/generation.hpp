@@ -16,6 +16,9 @@ struct Prompts {
     bool has_begin = false;                  ///< the model's generation_config has a token that begins a row
     const ForwardWrapper* around = nullptr;  ///< hooks of the network itself; null: none
     Tensor* stop_words = nullptr;            ///< StopWords.is_done; null: nothing is asked but ends and length
+    bool has_ends = true;                    ///< false: rows go on to the limit
+    bool has_pad = true;                     ///< a token of padding of its own
+    std::vector<Tensor>* scores = nullptr;   ///< output_scores: what each token is drawn from; null: it is not kept
 };
 
 /// GenerationMixin.generate with return_dict_in_generate: its cache is there as long as what it returns.

@@ -26,17 +26,21 @@ Tensor whole_of(const Tensor& t, Op op, DType dtype) { return reduce(t, (1u << t
 Tensor multinomial(const Tensor& probs) {
     Session& session = probs.session();
     const Tensor drawn = empty(session, {probs.size(0), 1}, DType::int64, Op::multinomial);
+    const bool at_once = session.stack.multinomial_asks_aminmax();
+    Tensor smallest, largest;  // at once: variables of the whole function
     Tensor is_valid;
     {
-        const bool at_once = session.stack.multinomial_asks_aminmax();
-        const Tensor smallest = whole_of(probs, Op::min, probs.dtype());
-        Tensor largest;
+        smallest = whole_of(probs, Op::min, probs.dtype());
         if (at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor above = compare(Op::ge, smallest);
         if (!at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor below = compare(Op::lt, largest);
         is_valid = compare(Op::bitwise_and, above, below);
         session.streams.host_waits(0);
+    }
+    if (!at_once) {
+        largest.reset();
+        smallest.reset();
     }
     Tensor is_zero;
     {
@@ -71,6 +75,7 @@ Tensor is_done(const Tensor& input_ids, const Tensor& end_ids) {
         const Tensor at_length = empty(session, {rows}, DType::boolean, Op::full);
         done = compare(Op::bitwise_or, none, at_length);
     }
+    if (!end_ids.defined()) return done;
     Tensor ended;
     {
         const Tensor last = slice(input_ids, 1, input_ids.size(1) - 1, input_ids.size(1));
@@ -149,9 +154,10 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
     if (how.has_top_p) scores = of_share(scores);
     if (how.has_min_p) scores = above_part_of_first(scores);
     s.next_token_scores = std::move(scores);
+    if (s.kept_scores) s.kept_scores->push_back(s.next_token_scores);
     s.probs = softmax_in_own_dtype(s.next_token_scores);
     s.next_tokens = select(multinomial(s.probs), 1);
-    {
+    if (end_ids.defined()) {
         const Tensor kept = mul(s.next_tokens, s.unfinished_sequences);
         const Tensor padded = [&] {
             const Tensor finished = subtracted_from_number(s.unfinished_sequences);
@@ -172,11 +178,11 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
         }
         s.unfinished_sequences = pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);
     }
-    Tensor is_over;
-    {
+    const Tensor is_over = [&] {
         const Tensor most = whole_of(s.unfinished_sequences, Op::max, DType::int64);
-        is_over = compare(Op::eq, most);
-    }
+        return compare(Op::eq, most);
+    }();
+    if (session.stack.generation_keeps_whether_it_is_over()) s.this_peer_finished = is_over;
     session.streams.host_waits(0);
 }
 

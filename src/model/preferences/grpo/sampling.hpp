@@ -1,6 +1,8 @@
 // One token of each row: processors of logits, and the draw.
 #pragma once
 
+#include <vector>
+
 #include "model/network/run.hpp"
 
 namespace vramfit::model {
@@ -14,11 +16,13 @@ struct StopWords {
 
 /// What GenerationMixin._sample holds from one token to the next, by its names.
 struct Sampling {
-    Tensor input_ids, next_token_logits, next_token_scores, probs, next_tokens, unfinished_sequences;
+    Tensor input_ids, next_token_logits, next_token_scores, probs, next_tokens, unfinished_sequences,
+        this_peer_finished;
     StopWords stop_words = {};
+    std::vector<Tensor>* kept_scores = nullptr;  ///< output_scores
 };
 
-/// The rest of _sample's loop behind the forward pass: logits -- [G, 1, V].
+/// The rest of _sample's loop behind the forward pass: logits -- [G, 1, V]. Undefined ends: no token ends a row.
 void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, Sampling& s);
 
 }  // namespace vramfit::model

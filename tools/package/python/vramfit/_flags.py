@@ -118,12 +118,12 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco", "ppo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm, bco or ppo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer, PPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO, RLOO and PPO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
@@ -184,10 +184,32 @@ class PredictFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    response_length: int
+    """Tokens of each response, as --completion [53]"""
+    num_ppo_epochs: int
+    """How often the rows of a rollout are trained on [4]"""
+    num_mini_batches: int
+    """Parts of a rollout, --batch times --accumulate rows, behind each of which the cache is emptied [1]"""
+    local_rollout_forward_batch_size: int
+    """Rows that generate, and that are scored, at once [64]"""
+    stop_token: str
+    """eos: responses are cut behind their end; none: they are not [none]"""
+    missing_eos_penalty: float
+    """What a response without an end loses; memory asks only whether it is given [none]"""
+    whiten_rewards: bool
+    """Rewards are normalized, in mini batches of 8 rows or more [false]"""
+    kl_estimator: str
+    """k1 or k3 [k1]"""
+    ref_model: bool
+    """The script loads the reference of full fine-tuning itself; false: the trainer copies the policy [false]"""
     reward_model: str | Sequence[str]
     """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str
-    """Of the reward models' weights [their checkpoint's]"""
+    """Of the reward models' weights [their checkpoint's; PPO: as of the policy's]"""
+    value_model: str
+    """PPO: the network with a head of one number that is trained beside the policy [the reward model's]"""
+    value_dtype: str
+    """Of the value model's weights [as of the policy's]"""
     reward_functions: int
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str
@@ -368,11 +390,11 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm, bco or ppo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer, PPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO, RLOO and PPO: 512]"""
     completion: str | int | Sequence[int]
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: str | int | Sequence[int]
@@ -433,10 +455,32 @@ class SweepFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str | Sequence[str]
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    response_length: str | int | Sequence[int]
+    """Tokens of each response, as --completion [53]"""
+    num_ppo_epochs: str | int | Sequence[int]
+    """How often the rows of a rollout are trained on [4]"""
+    num_mini_batches: str | int | Sequence[int]
+    """Parts of a rollout, --batch times --accumulate rows, behind each of which the cache is emptied [1]"""
+    local_rollout_forward_batch_size: str | int | Sequence[int]
+    """Rows that generate, and that are scored, at once [64]"""
+    stop_token: str | Sequence[str]
+    """eos: responses are cut behind their end; none: they are not [none]"""
+    missing_eos_penalty: str | float | Sequence[float]
+    """What a response without an end loses; memory asks only whether it is given [none]"""
+    whiten_rewards: str | bool | Sequence[bool]
+    """Rewards are normalized, in mini batches of 8 rows or more [false]"""
+    kl_estimator: str | Sequence[str]
+    """k1 or k3 [k1]"""
+    ref_model: str | bool | Sequence[bool]
+    """The script loads the reference of full fine-tuning itself; false: the trainer copies the policy [false]"""
     reward_model: str | Sequence[str]
     """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str | Sequence[str]
-    """Of the reward models' weights [their checkpoint's]"""
+    """Of the reward models' weights [their checkpoint's; PPO: as of the policy's]"""
+    value_model: str | Sequence[str]
+    """PPO: the network with a head of one number that is trained beside the policy [the reward model's]"""
+    value_dtype: str | Sequence[str]
+    """Of the value model's weights [as of the policy's]"""
     reward_functions: str | int | Sequence[int]
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str | Sequence[str]
@@ -642,12 +686,12 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco", "ppo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm, bco or ppo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer, PPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO, RLOO and PPO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
@@ -708,10 +752,32 @@ class PlanFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    response_length: int
+    """Tokens of each response, as --completion [53]"""
+    num_ppo_epochs: int
+    """How often the rows of a rollout are trained on [4]"""
+    num_mini_batches: int
+    """Parts of a rollout, --batch times --accumulate rows, behind each of which the cache is emptied [1]"""
+    local_rollout_forward_batch_size: int
+    """Rows that generate, and that are scored, at once [64]"""
+    stop_token: str
+    """eos: responses are cut behind their end; none: they are not [none]"""
+    missing_eos_penalty: float
+    """What a response without an end loses; memory asks only whether it is given [none]"""
+    whiten_rewards: bool
+    """Rewards are normalized, in mini batches of 8 rows or more [false]"""
+    kl_estimator: str
+    """k1 or k3 [k1]"""
+    ref_model: bool
+    """The script loads the reference of full fine-tuning itself; false: the trainer copies the policy [false]"""
     reward_model: str | Sequence[str]
     """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str
-    """Of the reward models' weights [their checkpoint's]"""
+    """Of the reward models' weights [their checkpoint's; PPO: as of the policy's]"""
+    value_model: str
+    """PPO: the network with a head of one number that is trained beside the policy [the reward model's]"""
+    value_dtype: str
+    """Of the value model's weights [as of the policy's]"""
     reward_functions: int
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str
@@ -946,12 +1012,12 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm or bco (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo", "gkd", "online_dpo", "prm", "bco", "ppo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo, rloo, gkd, online_dpo, prm, bco or ppo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer, GKDTrainer, OnlineDPOTrainer, PRMTrainer, BCOTrainer, PPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO, RLOO and PPO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
@@ -1012,10 +1078,32 @@ class TimelineFlags(TypedDict, total=False):
     """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
     vllm_importance_sampling_mode: str
     """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
+    response_length: int
+    """Tokens of each response, as --completion [53]"""
+    num_ppo_epochs: int
+    """How often the rows of a rollout are trained on [4]"""
+    num_mini_batches: int
+    """Parts of a rollout, --batch times --accumulate rows, behind each of which the cache is emptied [1]"""
+    local_rollout_forward_batch_size: int
+    """Rows that generate, and that are scored, at once [64]"""
+    stop_token: str
+    """eos: responses are cut behind their end; none: they are not [none]"""
+    missing_eos_penalty: float
+    """What a response without an end loses; memory asks only whether it is given [none]"""
+    whiten_rewards: bool
+    """Rewards are normalized, in mini batches of 8 rows or more [false]"""
+    kl_estimator: str
+    """k1 or k3 [k1]"""
+    ref_model: bool
+    """The script loads the reference of full fine-tuning itself; false: the trainer copies the policy [false]"""
     reward_model: str | Sequence[str]
     """Networks that give rewards, each with a head of one number; without --reward_functions no function does [none]"""
     reward_dtype: str
-    """Of the reward models' weights [their checkpoint's]"""
+    """Of the reward models' weights [their checkpoint's; PPO: as of the policy's]"""
+    value_model: str
+    """PPO: the network with a head of one number that is trained beside the policy [the reward model's]"""
+    value_dtype: str
+    """Of the value model's weights [as of the policy's]"""
     reward_functions: int
     """Functions on the host that give rewards [1, beside models 0]"""
     teacher: str

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
-from . import llama_factory, ms_swift
+from . import llama_factory, ms_swift, ppo
 from .checkpoint import marks_tokens
 from .libraries import checked, of_trl, trl_makes_adapters
 
@@ -177,5 +177,7 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
             cls, arguments = ms_swift.arguments_class(job), ms_swift.arguments_of(job, arguments)
         else:
             cls = of_trl(job["loop"]["kind"], "Config")
+        if job["loop"]["kind"] == "ppo":
+            arguments = ppo.arguments_of(job, arguments)
     checked(cls, arguments, "training")
     return cls(output_dir=folder, max_steps=job["loop"]["steps"], save_strategy="no", report_to=[], disable_tqdm=True, **arguments)

@@ -45,8 +45,8 @@ def trainer_makes_adapters(job: Job) -> bool:
 
 #: trl's names of the trainers of preferences; those of TRL_LATER have their own folder under trl.experimental in later versions.
 TRL_NAMES = {"dpo": "DPO", "reward": "Reward", "kto": "KTO", "orpo": "ORPO", "cpo": "CPO", "grpo": "GRPO", "rloo": "RLOO", "gkd": "GKD",
-             "online_dpo": "OnlineDPO", "prm": "PRM", "bco": "BCO"}
-TRL_LATER = ("kto", "orpo", "cpo", "gkd", "online_dpo", "prm", "bco")
+             "online_dpo": "OnlineDPO", "prm": "PRM", "bco": "BCO", "ppo": "PPO"}
+TRL_LATER = ("kto", "orpo", "cpo", "gkd", "online_dpo", "prm", "bco", "ppo")
 
 
 def of_trl(kind: str, part: str) -> Any:

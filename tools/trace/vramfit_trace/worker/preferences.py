@@ -1,5 +1,5 @@
 """trl's trainers of preferences, rewards and distillation: DPO, reward models, KTO, ORPO, CPO, GRPO, RLOO, GKD,
-online DPO, process reward models and BCO."""
+online DPO, process reward models, BCO and PPO."""
 from __future__ import annotations
 
 import contextlib
@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
-from . import llama_factory, ms_swift, phases, second, values
+from . import llama_factory, ms_swift, phases, ppo, second, values
 from .batch import evaluates, evaluation_rows, row_count
 from .device import Device
 from .libraries import of_trl
@@ -140,6 +140,9 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, record
     if job["distributed"]:
         ask_all_ranks()
     phases.mark_building(cls, recorder)
+    if job["loop"]["kind"] == "ppo":
+        rows = table(job, row_count(job) + ppo.rows_of_update(job))
+        return ppo.make(job, cls, model, arguments, rows, tokenizer(), progress, recorder)
     second.mark_placing(recorder, job["loop"]["kind"] == "gkd")
     seconds = second.Seconds()
     return cls(model=model, args=arguments, train_dataset=table(job, row_count(job)), eval_dataset=evaluated,

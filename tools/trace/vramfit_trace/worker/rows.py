@@ -11,7 +11,7 @@ END, WORD = TOKENS["<eos>"], TOKENS["w"]
 #: Kinds whose trainer generates the completions.
 SAMPLED = SAMPLING
 #: Kinds that may generate besides.
-GENERATING = (*SAMPLED, "gkd")
+GENERATING = (*SAMPLED, "gkd", "ppo")
 
 
 def text(words: int) -> str:
@@ -34,6 +34,9 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
     prompt = text(of_row(batch["prompt_length"], row))
     if kind in SAMPLED:  # a reward model is given prompt and completion as one text, in which words stay apart
         return {"prompt": prompt + " " if "reward_models" in job["loop"] else prompt}
+    if kind == "ppo":
+        padding = [TOKENS["<pad>"]] * batch["padded"]
+        return {"input_ids": padding + [WORD] * (batch["prompt_length"] - len(padding))}
     length = of_row(batch["completion_length"], row)
     if kind == "gkd":
         words = of_row(batch["prompt_length"], row)
@@ -53,6 +56,8 @@ class Completions:
         self.length = job["batch"]["completion_length"]
         if job["loop"]["kind"] == "gkd":  # without a length they go on to the limit, and have no end
             self.length = job["batch"]["generated_length"] or 1 << 30
+        if self.length is None:  # PPO's rows end with their last token
+            self.length = job["training"].get("response_length", 53)
         self.drawn = 0
         self.end = END
 

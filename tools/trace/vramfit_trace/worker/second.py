@@ -1,4 +1,4 @@
-"""A second network in the job: reward models of GRPO and RLOO, the teacher of GKD."""
+"""A second network in the job: reward models of GRPO, RLOO and PPO, the teacher of GKD, PPO's value model."""
 from __future__ import annotations
 
 import tempfile
@@ -15,9 +15,10 @@ from .model import quantization
 from .recorder import Recorder
 
 #: A reward model's checkpoint is a classifier's of one number.
-CLASSES = {"reward_models": transformers.AutoModelForSequenceClassification, "teacher": transformers.AutoModelForCausalLM}
+CLASSES = {"reward_models": transformers.AutoModelForSequenceClassification, "teacher": transformers.AutoModelForCausalLM,
+           "value_model": transformers.AutoModelForSequenceClassification}
 #: The window in which it comes onto the device, and what its weights are.
-WINDOWS = {"reward_models": "load_reward", "teacher": "load_teacher"}
+WINDOWS = {"reward_models": "load_reward", "teacher": "load_teacher", "value_model": "load_value"}
 
 
 def empty_network(auto: Any, fields: dict[str, Any]) -> torch.nn.Module:
@@ -46,18 +47,19 @@ class Seconds:
     def __init__(self) -> None:
         self.folders: list[tempfile.TemporaryDirectory[str]] = []
 
-    def make(self, kind: str, wanted: Job, recorder: Recorder) -> Any:
-        """What the trainer is given: the checkpoint's name where from_pretrained has nothing to be told, else the network."""
+    def make(self, kind: str, wanted: Job, recorder: Recorder, by_name: bool = True) -> Any:
+        """What the trainer is given: the checkpoint's name where from_pretrained has nothing to be told and the trainer takes one, else the
+        network."""
         auto = CLASSES[kind]
         folder = tempfile.TemporaryDirectory()
         self.folders.append(folder)
         write_second(empty_network(auto, wanted["model"]), Path(folder.name))
         arguments = arguments_of(wanted)
-        if not arguments:
+        if not arguments and by_name:
             return folder.name
         if "device_map" in arguments:
             recorder.window(WINDOWS[kind])
-        model = auto.from_pretrained(folder.name, **({"num_labels": 1} if kind == "reward_models" else {}), **arguments)
+        model = auto.from_pretrained(folder.name, **({} if kind == "teacher" else {"num_labels": 1}), **arguments)
         recorder.window("trainer")
         return model
 

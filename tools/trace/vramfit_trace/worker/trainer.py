@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job
-from . import llama_factory, phases, preferences, processes, sft, unsloth_model, unsloth_scored, zero
+from . import llama_factory, phases, ppo, preferences, processes, sft, unsloth_model, unsloth_scored, zero
 from .batch import data_set, evaluation_set, told_byte, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
@@ -169,7 +169,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         mark_evaluation(job, trainer, progress, device)
         if job["loop"]["kind"] in BATCHES:
             recorder.know(trainer.model)  # with the adapters that the trainer has made
-            phases.mark(trainer, progress.stages, drawn)
+            (ppo.mark if job["loop"]["kind"] == "ppo" else phases.mark)(trainer, progress.stages, drawn)
             if llama_factory.is_asked(job):
                 llama_factory.mark(trainer, progress.stages)
         trainer.train()
