@@ -210,7 +210,7 @@ struct Stack {
     bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
     bool sft_balances_experts() const;  ///< SFTTrainer adds the loss that balances experts by itself
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
-    bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer and KTOTrainer, which have whole logits before
+    bool dpo_scores_in_chunks() const;  ///< the same of DPO, KTO, GRPO and RLOO, which have whole logits before
     bool llama_factory_preferences_are_known() const;
     bool ms_swift_preferences_are_known() const;
     /// Whether generate leaves out a mask without padding.
@@ -222,6 +222,13 @@ struct Stack {
     bool bco_is_known() const;                     ///< BCOTrainer
     bool reference_is_like_policy() const;         ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;             ///< log-probabilities of whole logits by a kernel of its own
+    // ... of GRPOTrainer and RLOOTrainer
+    bool completions_have_several_ends() const;    ///< those of the model's generation_config.json too
+    bool grpo_shares_items_among_steps() const;    ///< tokens of a generation are divided by its steps
+    bool grpo_weights_divergence() const;          ///< use_bias_correction_kl where nothing is said
+    std::int64_t group_completion_tokens() const;  ///< max_completion_length where nothing is said
+    bool luspo_masks_tokens() const;               ///< ... before they are added up
+    bool grpo_may_have_no_sampled_score() const;   ///< a log-probability of vLLM's may be NaN
     bool trl_leaves_magnitudes() const;            ///< of DoRA, where it casts adapters over packed weights
 
     // unsloth

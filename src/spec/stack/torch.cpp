@@ -19,8 +19,8 @@ bool Stack::cublas_workspace_is_32_mib(const Capability& on) const {
 bool Stack::efficient_attention_groups_heads() const { return torch >= Version{2, 14, 0}; }
 bool Stack::efficient_attention_keeps_its_seed() const { return torch >= Version{2, 14, 0}; }
 
-// ATen/native/Distributions.cpp multinomial: traced with 2.15; of 2.11 two reductions.
-bool Stack::multinomial_asks_aminmax() const { return torch >= Version{2, 15, 0}; }
+// ATen/native/Distributions.cpp multinomial: traced with 2.13 and 2.15; of 2.11 two reductions.
+bool Stack::multinomial_asks_aminmax() const { return torch >= Version{2, 13, 0}; }
 
 // ATen/native/cuda/ForeachReduceOp.cu foreach_tensor_norm_cuda: traced with 2.15, not with 2.14.
 bool Stack::foreach_norms_pack_chunks() const { return torch >= Version{2, 15, 0}; }

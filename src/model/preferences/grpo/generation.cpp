@@ -34,6 +34,7 @@ using namespace engine;
 Size end_tokens(const Run& run) {
     const std::string& type = run.spec.model_type;
     constexpr Size kOfTokenizer = 1;
+    if (!by_ms_swift(run.plan) && !run.stack.completions_have_several_ends()) return kOfTokenizer;
     if (type == "qwen2" || type == "qwen3") return kOfTokenizer;
     return kOfTokenizer + (type == "glm4" ? 3 : 1);
 }

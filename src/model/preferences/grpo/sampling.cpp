@@ -3,6 +3,7 @@
 #include "model/preferences/grpo/sampling.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
@@ -29,9 +30,11 @@ Tensor multinomial(const Tensor& probs) {
     Tensor is_valid;
     {
         const bool at_once = session.stack.multinomial_asks_aminmax();
-        const Tensor smallest = whole_of(probs, Op::min, probs.dtype());
-        Tensor largest;
-        if (at_once) largest = whole_of(probs, Op::max, probs.dtype());
+        Tensor smallest, largest;
+        if (at_once)
+            std::tie(smallest, largest) = aminmax(probs);
+        else
+            smallest = whole_of(probs, Op::min, probs.dtype());
         const Tensor above = compare(Op::ge, smallest);
         if (!at_once) largest = whole_of(probs, Op::max, probs.dtype());
         const Tensor below = compare(Op::lt, largest);
