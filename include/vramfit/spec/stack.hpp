@@ -213,6 +213,7 @@ struct Stack {
     bool dpo_scores_in_chunks() const;  ///< the same of DPO, KTO, GRPO and RLOO, which have whole logits before
     bool llama_factory_preferences_are_known() const;
     bool ms_swift_preferences_are_known() const;
+    bool generation_holds_its_end() const;  ///< whether all rows are done is a tensor from one token to the next
     /// Whether generate leaves out a mask without padding.
     bool generation_drops_whole_masks() const;
     /// Whether multinomial asks for the smallest and the largest probability at once.

@@ -82,8 +82,9 @@ TEST_CASE("axolotl's rl grpo without an adapter loads a reference that nobody us
 
 TEST_CASE("vLLM in axolotl's files is a server where nothing is said") {
     const std::string lora = kGroupBase + kGroupAdapter + kGroupKeys;
-    const GrpoPlan grpo = axolotl_group_plan(lora + "  use_vllm: true\n  vllm_mode: colocate\n"
-                                                    "vllm:\n  gpu_memory_utilization: 0.4\n")
+    const GrpoPlan grpo = axolotl_group_plan(lora +
+                                             "  use_vllm: true\n  vllm_mode: colocate\n"
+                                             "vllm:\n  gpu_memory_utilization: 0.4\n")
                               .preference.grpo;
     CHECK(grpo.vllm_share == 0.4);
     CHECK(axolotl_group_stop(lora + "  use_vllm: true\n") == "refused trl.use_vllm");
@@ -106,11 +107,11 @@ TEST_CASE("what of axolotl's rl grpo is refused") {
     CHECK(stops("off_policy_mask_threshold: 0.5") == "refused trl.off_policy_mask_threshold");
     CHECK(stops("rollout_func: mine.roll") == "refused trl.rollout_func");
     CHECK(stops("epsilon: 0.3") == "");
-    CHECK(axolotl_group_stop(kGroupBase + kGroupAdapter +
-                             "trl:\n  num_generations: 4\n  max_completion_length: 64\n") ==
-          "invalid f.yml trl.reward_funcs");
+    CHECK(
+        axolotl_group_stop(kGroupBase + kGroupAdapter + "trl:\n  num_generations: 4\n  max_completion_length: 64\n") ==
+        "invalid f.yml:10:1 trl.reward_funcs");
     CHECK(axolotl_group_stop(kGroupBase + kGroupAdapter + "trl:\n  num_generations: 4\n  reward_funcs: [a.b]\n") ==
-          "invalid f.yml trl.max_completion_length");
+          "invalid f.yml:10:1 trl.max_completion_length");
     CHECK(axolotl_group_stop(kGroupBase + kGroupAdapter +
                              "trl:\n  num_generations: 4\n  max_completion_length: 64\n  reward_funcs: [org/it]\n") ==
           "refused trl.reward_funcs");

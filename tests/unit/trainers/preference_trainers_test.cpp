@@ -248,9 +248,7 @@ TEST_CASE("axolotl's rl and reward_model") {
 // axolotl 0.19 train.py setup_reference_model; core/builders/rl.py _get_trainer_cls.
 TEST_CASE("axolotl loads a reference itself where there is no adapter, and gives it to DPO alone") {
     const std::string full = kAxolotl + "flash_attention: true\n";
-    const auto source = [](const std::string& text) {
-        return plan_in("f.yml", text).preference.reference_source;
-    };
+    const auto source = [](const std::string& text) { return plan_in("f.yml", text).preference.reference_source; };
     CHECK(source(full + "rl: dpo\n") == ReferenceSource::given);
     CHECK(source(full + "rl: ipo\n") == ReferenceSource::given);
     CHECK(source(full + "rl: kto\n") == ReferenceSource::unused);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
@@ -23,24 +24,29 @@ namespace {
 
 Tensor whole_of(const Tensor& t, Op op, DType dtype) { return reduce(t, (1u << t.dim()) - 1u, false, dtype, op); }
 
+/// min >= 0 and max < infinity.
+Tensor is_within(const Tensor& smallest, const Tensor& largest) {
+    const Tensor above = compare(Op::ge, smallest);
+    const Tensor below = compare(Op::lt, largest);
+    return compare(Op::bitwise_and, above, below);
+}
+
 /// multinomial_check's reads, behind which weights are divided by exponentials.
 Tensor multinomial(const Tensor& probs) {
     Session& session = probs.session();
     const Tensor drawn = empty(session, {probs.size(0), 1}, DType::int64, Op::multinomial);
-    Tensor is_valid;
-    {
-        const bool at_once = session.stack.multinomial_asks_aminmax();
-        Tensor smallest, largest;
-        if (at_once)
-            std::tie(smallest, largest) = aminmax(probs);
-        else
-            smallest = whole_of(probs, Op::min, probs.dtype());
-        const Tensor above = compare(Op::ge, smallest);
-        if (!at_once) largest = whole_of(probs, Op::max, probs.dtype());
-        const Tensor below = compare(Op::lt, largest);
+    Tensor is_valid, smallest, largest;  // of aminmax both are held to the end
+    if (session.stack.multinomial_asks_aminmax()) {
+        std::tie(smallest, largest) = aminmax(probs);
+        is_valid = is_within(smallest, largest);
+    } else {
+        const Tensor least = whole_of(probs, Op::min, probs.dtype());
+        const Tensor above = compare(Op::ge, least);
+        const Tensor most = whole_of(probs, Op::max, probs.dtype());
+        const Tensor below = compare(Op::lt, most);
         is_valid = compare(Op::bitwise_and, above, below);
-        session.streams.host_waits(0);
     }
+    session.streams.host_waits(0);
     Tensor is_zero;
     {
         const Tensor sum = sum_dim(probs, 1, false, probs.dtype());
@@ -181,6 +187,7 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
         is_over = compare(Op::eq, most);
     }
     session.streams.host_waits(0);
+    if (session.stack.generation_holds_its_end()) s.this_peer_finished = std::move(is_over);
 }
 
 }  // namespace vramfit::model
