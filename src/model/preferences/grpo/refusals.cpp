@@ -46,6 +46,21 @@ void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
                           "leave the embedding out");
 }
 
+/// How tokens are drawn.
+template <class Refuse>
+void refuse_in_sampling(const TrainPlan& plan, const Refuse& refuse) {
+    const GrpoPlan& grpo = plan.preference.grpo;
+    if (!grpo.vllm_share && grpo.top_k > engine::kMostSortedInPlace)
+        refuse("training.top_k",
+               fmt::format("more than {} tokens, whose order takes another sort, are not supported",
+                           engine::kMostSortedInPlace),
+               "fewer");
+    if (grpo.has_top_p &&
+        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps) ==
+            1)
+        refuse("training.top_p", "a generation of one row, whose sums take another scan, is not supported", "two rows");
+}
+
 }  // namespace
 
 bool has_compared_generation(const ModelSpec& spec) { return is_listed(kGenerating, spec.model_type); }
@@ -85,15 +100,7 @@ void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
     const GrpoPlan& grpo = plan.preference.grpo;
-    if (!grpo.vllm_share && grpo.top_k > engine::kMostSortedInPlace)
-        refuse("training.top_k",
-               fmt::format("more than {} tokens, whose order takes another sort, are not supported",
-                           engine::kMostSortedInPlace),
-               "fewer");
-    if (grpo.has_top_p &&
-        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps) ==
-            1)
-        refuse("training.top_p", "a generation of one row, whose sums take another scan, is not supported", "two rows");
+    refuse_in_sampling(plan, refuse);
     if (grpo.vllm_share) refuse_beside_vllm(run, refuse);
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
