@@ -330,9 +330,8 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     if (run.unsloth) prepare_unsloth_trainer(run, network);
-    const ReferenceSource source = run.plan.preference.reference_source;
     Reference reference = std::move(loaded), unused;
-    if (source == ReferenceSource::unused) std::swap(reference, unused);
+    if (run.plan.preference.reference_source == ReferenceSource::unused) std::swap(reference, unused);
     if (is_preference(run.plan.loop.kind)) {
         const bool factory = by_llama_factory(run.plan), own = by_own_trainer(run.plan);
         if (network.value_head.has_bias) move_value_head(run, network);
@@ -344,7 +343,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
                  !(factory && run.plan.load.quantization))
             require_input_grads(network);
         if (is_packed) wait_for_rows();
-        const bool has_own = by_ms_swift(run.plan) || source == ReferenceSource::given;
+        const bool has_own = by_ms_swift(run.plan) || reference.network;  // or was given one
         if (asks_reference(run.plan) && !has_own) reference = make_reference(run, network);
         place_evaluated_networks(run);
         if (run.plan.preference.precompute_ref_log_probs && !precomputes_in_training(run.plan))
