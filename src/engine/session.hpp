@@ -107,6 +107,7 @@ class Session {
     const std::int64_t cublas_workspace_bytes;
     const std::int64_t cublaslt_workspace_bytes;
     Workspaces workspaces;
+    Tensor dynamic_code;        ///< bitsandbytes functional.py name2qmap["dynamic"], of all packed networks
     std::vector<Node*> doomed;  ///< nodes waiting for deletion
     bool deleting = false;
 

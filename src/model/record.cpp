@@ -69,7 +69,7 @@ bool prepare(const Run& run, Network& network) {
 }
 
 /// Preparation and adapters, before a loop is entered.
-void adapt(const Run& run, Network& network) {
+void adapt(const Run& run, Network& network, Reference& reference) {
     Session& session = run.session;
     const Scoped<bool> on_host(session.on_host, waits_on_host(run));
     const TrainPlan& plan = run.plan;
@@ -87,11 +87,12 @@ void adapt(const Run& run, Network& network) {
         cast_adapted(run, network);  // the job asks for a cast at this place, with adapters or without
     }
     session.recorder.mark("after_adapter");
+    if (run.plan.preference.reference_source != ReferenceSource::trainer) reference = load_behind_policy(run);
 }
 
 /// trl's trainers, given a peft_config: adapters are made while the trainer is. Of SFTTrainer only ZeRO-3 sees it.
 /// `asked` is what the job prepares before.
-void adapt_in_trainer(const Run& run, Network& network, const std::optional<PreparePlan>& asked) {
+void adapt_in_trainer(const Run& run, Network& network, const std::optional<PreparePlan>& asked, Reference& reference) {
     Recorder& recorder = run.session.recorder;
     const Scoped<bool> on_host(run.session.on_host, waits_on_host(run));
     const bool by_trainer = prepares_by_itself(run.plan.loop.kind);
@@ -104,6 +105,7 @@ void adapt_in_trainer(const Run& run, Network& network, const std::optional<Prep
     if (has_value_model(run.plan.loop.kind) && run.plan.load.gradient_checkpointing)
         enable_checkpointing(run, network, run.plan.training.use_reentrant);
     recorder.mark("after_load");
+    if (run.plan.preference.reference_source != ReferenceSource::trainer) reference = load_behind_policy(run);
     recorder.begin({PhaseKind::trainer});
     if (network.partitions) network.uncollected.clear();  // the trainer makes enough objects for Python to collect it
     load_evaluated_networks(run);
@@ -183,9 +185,9 @@ void run_all(const Run& stored) {
     if (by_trl)
         adapt_in_sft_trainer(run, network);
     else if ((prefers && plan.trl_makes_adapters) || (plan.sft_makes_adapters && network.partitions))
-        adapt_in_trainer(run, network, stored.plan.prepare_kbit);
+        adapt_in_trainer(run, network, stored.plan.prepare_kbit, reference);
     else
-        adapt(run, network);
+        adapt(run, network, reference);
     if (unsloth) end_adapters(run, network);
     ask_for_bf16(run, true);
     // trl switches the argument off once it has prepared a quantized model.

@@ -102,6 +102,8 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
 
 void read_maker(ObjectReader& trl, TrainPlan& plan) {
     ObjectReader::set(plan.preference.maker, trl.choice<TrainerMaker>("trainer", kTrainerMakerNames));
+    ObjectReader::set(plan.preference.reference_source,
+                      trl.choice<ReferenceSource>("ref_model", kReferenceSourceNames));
     const std::string_view title = title_of_own(plan.preference.maker);
     if (title.empty()) return;
     if (trl.has("peft_config") && plan.trl_makes_adapters)
@@ -151,6 +153,13 @@ void read_plan(ObjectReader& job, const Environment& environment, const ModelSpe
     }
 }
 
+/// GRPOConfig and RLOOConfig, where they are not told how long completions may be.
+void settle_completions(Job& job) {
+    auto& limit = job.plan.preference.grpo.max_completion_length;
+    if (generates_rows(job.plan.loop.kind) && !by_ms_swift(job.plan) && limit)
+        limit = job.stack.group_completion_tokens();
+}
+
 }  // namespace
 
 Job read_job(std::string_view text, std::string_view file, const Environment& environment) {
@@ -167,6 +176,8 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     job.stack = std::move(stack.stack);
     job.notes = std::move(stack.notes);
     read_plan(reader, environment, job.model, job.plan);
+    const JsonValue* training = value.find("training");
+    if (!training || !training->find("max_completion_length")) settle_completions(job);
     if (reader.problems().none()) job.model = under_release(as_loaded(job.model, job.plan.load.text_part), job.stack);
     job.device = read_device(reader, job.plan.load);
     reader.refuse_unknown();

@@ -51,7 +51,7 @@ constexpr RefusedKey kRefusedByGrpo[] = {
 void read_group_loss(ObjectReader& training, GrpoPlan& plan) {
     ObjectReader::set(plan.loss, training.choice<GroupLoss>("loss_type", kGroupLossNames));
     ObjectReader::set(plan.level, training.choice<SamplingLevel>("importance_sampling_level", kSamplingLevelNames));
-    ObjectReader::set(plan.corrects_divergence, training.boolean("use_bias_correction_kl"));
+    if (const auto given = training.boolean("use_bias_correction_kl")) plan.corrects_divergence = *given;
     if (training.has("delta")) plan.clips_both_sides = training.real("delta", {}, Null::absent).has_value();
 }
 
@@ -230,7 +230,7 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
             arguments.put("beta", JsonValue::of(grpo.has_reference ? 0.04 : 0.0));
         if (grpo.level != SamplingLevel::token)
             arguments.put("importance_sampling_level", JsonValue::of(name_of(grpo.level)));
-        if (!grpo.corrects_divergence) arguments.put("use_bias_correction_kl", JsonValue::of(false));
+        if (grpo.corrects_divergence) arguments.put("use_bias_correction_kl", JsonValue::of(*grpo.corrects_divergence));
         if (grpo.clips_both_sides) arguments.put("delta", JsonValue::of(4.0));
     }
     if (grpo.has_temperature || by_ms_swift(plan))

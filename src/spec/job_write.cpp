@@ -293,6 +293,9 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
         trl.put("peft_config", JsonValue::of(true));
     if (plan.preference.maker != TrainerMaker::trl)
         trl.put("trainer", JsonValue::of(name_in<TrainerMaker>(kTrainerMakerNames, plan.preference.maker)));
+    if (plan.preference.reference_source != ReferenceSource::trainer)
+        trl.put("ref_model",
+                JsonValue::of(name_in<ReferenceSource>(kReferenceSourceNames, plan.preference.reference_source)));
     out.put("trl", std::move(trl));
     JsonValue arguments = training(plan.training);
     if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);

@@ -116,7 +116,11 @@ void check_generation(const TrainPlan& plan, Problems& problems) {
 
 // trl 1.16.0, dpo_trainer.py DataCollatorForPreference: what is cut is not predicted.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) {
-    if (!is_preference(plan.loop.kind)) return;
+    if (!is_preference(plan.loop.kind)) {
+        if (plan.preference.reference_source != ReferenceSource::trainer)
+            problems.invalid("trl.ref_model", "only trainers of preferences have a reference", "leave it out");
+        return;
+    }
     check_llama_factory(plan, problems);
     if (stack.trl == Version{})
         problems.unsupported("loop.kind", fmt::format("the stack {} has no trl", stack.name),

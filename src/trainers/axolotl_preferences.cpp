@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/axolotl_groups.hpp"
 #include "trainers/common.hpp"
 #include "trainers/preferences.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -19,11 +20,9 @@ struct AxolotlTrainer {
     std::string_view rl;
     LoopKind loop;
 };
-constexpr AxolotlTrainer kAxolotlTrainers[] = {{"dpo", LoopKind::dpo},
-                                               {"ipo", LoopKind::dpo},
-                                               {"kto", LoopKind::kto},
-                                               {"orpo", LoopKind::orpo},
-                                               {"simpo", LoopKind::cpo}};
+constexpr AxolotlTrainer kAxolotlTrainers[] = {{"dpo", LoopKind::dpo},   {"ipo", LoopKind::dpo},
+                                               {"kto", LoopKind::kto},   {"orpo", LoopKind::orpo},
+                                               {"grpo", LoopKind::grpo}, {"simpo", LoopKind::cpo}};
 
 /// utils/schemas/validation.py set_reward_model_defaults; loaders/utils.py load_model_config hands num_labels to the
 /// configuration, of which language models have no use.
@@ -44,13 +43,8 @@ std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
     if (rl.empty()) return loop_of_rewards(reader);
     for (const AxolotlTrainer& each : kAxolotlTrainers)
         if (each.rl == rl) return each.loop;
-    // trl 1.9.0 grpo_trainer.py _get_per_token_logps_and_entropies.
-    reader.refuse("rl",
-                  rl == "grpo"
-                      ? "GRPO of trl 1.9, which axolotl 0.19 installs, scores completions with whole logits, and "
-                        "is not predicted"
-                      : fmt::format("training with {} is not predicted", rl),
-                  "predicted: dpo, ipo, kto, orpo, simpo; or go on without its effect: --assume-off rl");
+    reader.refuse("rl", fmt::format("training with {} is not predicted", rl),
+                  "predicted: dpo, ipo, kto, orpo, simpo, grpo; or go on without its effect: --assume-off rl");
     return std::nullopt;
 }
 
@@ -68,17 +62,25 @@ void read_axolotl_dpo(Reader& reader, const std::string& rl, PreferencePlan& pla
         reader.refuse("dpo_use_liger_kernel", "Liger's loss of DPO is not predicted", "false");
 }
 
-/// train.py setup_reference_model; loaders/model.py _load_adapters.
+/// train.py setup_reference_model loads a reference for all but ORPO where there is no adapter, or where it is asked
+/// to; core/builders/rl.py _get_trainer_cls gives it to DPO alone. loaders/model.py _load_adapters.
 void judge_axolotl_model(Reader& reader, Draft& draft) {
-    const TrainPlan& plan = draft.job.plan;
+    TrainPlan& plan = draft.job.plan;
     const LoopKind loop = plan.loop.kind;
-    const bool adapter = plan.peft.has_value();
-    const bool own_reference = !adapter || reader.boolean("rl_adapter_ref_model").value_or(false);
-    if (has_reference(loop) && own_reference && !plan.preference.precompute_ref_log_probs)
-        reader.refuse(adapter ? "rl_adapter_ref_model" : "rl",
-                      "a reference model that axolotl loads itself is not predicted",
-                      adapter ? "false" : "adapter: lora or qlora, whose reference is the model without it");
-    if (!has_reference(loop)) draft.job.plan.trl_makes_adapters = false;
+    const bool by_axolotl = loop != LoopKind::orpo && loop != LoopKind::reward && loop != LoopKind::prm &&
+                            (!plan.peft || reader.boolean("rl_adapter_ref_model").value_or(false));
+    if (by_axolotl) {
+        const bool given = loop == LoopKind::dpo;
+        plan.preference.reference_source = given ? ReferenceSource::given : ReferenceSource::unused;
+        reader.derive("trl.ref_model", given ? "given" : "unused",
+                      plan.peft ? "rl_adapter_ref_model" : "axolotl loads a reference where there is no adapter");
+    }
+    if (by_axolotl && plan.preference.precompute_ref_log_probs)
+        reader.refuse("precompute_ref_log_probs",
+                      "beside the reference that axolotl loads, which stays on the GPU, scores that are made before "
+                      "training are not predicted",
+                      "false");
+    if (!has_reference(loop)) plan.trl_makes_adapters = false;
 }
 
 /// Rows are padded to the longest of a batch; what fills or flattens them is for causal training alone.
@@ -126,6 +128,7 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
     if (*loop == LoopKind::reward)
         plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
     if (*loop == LoopKind::prm) refuse_prm_evaluation(reader, draft);
+    if (*loop == LoopKind::grpo) read_axolotl_groups(reader, draft);
     read_axolotl_rows(reader, draft);
     judge_axolotl_model(reader, draft);
 }

@@ -69,7 +69,7 @@ void read_group_loss(Reader& reader, GrpoPlan& grpo) {
 void read_ratios(Reader& reader, GrpoPlan& grpo) {
     if (const auto level = choice<SamplingLevel>(reader, "importance_sampling_level", kSamplingLevelNames))
         grpo.level = *level;
-    grpo.corrects_divergence = reader.boolean("use_bias_correction_kl").value_or(true);
+    grpo.corrects_divergence = reader.boolean("use_bias_correction_kl");
     const Value* delta = reader.value("delta");
     grpo.clips_both_sides = delta && delta->kind != Value::Kind::null;
 }
@@ -91,7 +91,7 @@ void read_group_rows(Reader& reader, const GroupTrainer& trainer, Draft& draft) 
     if (given && given->kind == Value::Kind::null)
         reader.invalid("max_completion_length", "without a limit a completion may be as long as the model allows",
                        "a number of tokens");
-    rows.completion = reader.integer_or("max_completion_length", 512, {.low = 1});
+    rows.completion = reader.integer_or("max_completion_length", reader.stack().group_completion_tokens(), {.low = 1});
     rows.prompt = reader.integer("max_prompt_length", {.low = 1});
     if (!rows.prompt) return;
     const std::string what =

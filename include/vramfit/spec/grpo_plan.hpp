@@ -37,7 +37,7 @@ struct GrpoPlan {
     bool has_min_p = false;                      ///< and from those above min_p of the likeliest one's
     bool masks_truncated = false;                ///< mask_truncated_completions
     SamplingLevel level = SamplingLevel::token;  ///< of GRPO
-    bool corrects_divergence = true;             ///< of GRPO: use_bias_correction_kl
+    std::optional<bool> corrects_divergence;     ///< of GRPO: use_bias_correction_kl; absent: as the release has it
     bool clips_both_sides = false;               ///< of GRPO: delta
     bool normalizes_advantages = false;          ///< RLOO: normalize_advantages
     bool clips_rewards = false;                  ///< RLOO: reward_clip_range

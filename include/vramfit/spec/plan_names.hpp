@@ -99,6 +99,9 @@ inline constexpr Named<bool> kContextStrategyNames[] = {{"allgather", true}, {"a
 inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
                                                              {"1f1b", PipelineSchedule::one_f_one_b},
                                                              {"interleaved_1f1b", PipelineSchedule::interleaved}};
+/// Of a script; left out it is the trainer.
+inline constexpr Named<ReferenceSource> kReferenceSourceNames[] = {{"given", ReferenceSource::given},
+                                                                   {"unused", ReferenceSource::unused}};
 inline constexpr Named<TrainerMaker> kTrainerMakerNames[] = {{"trl", TrainerMaker::trl},
                                                              {"axolotl", TrainerMaker::axolotl},
                                                              {"llama-factory", TrainerMaker::llama_factory},

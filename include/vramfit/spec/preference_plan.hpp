@@ -53,6 +53,13 @@ enum class TrainerMaker : std::uint8_t {
     ms_swift        ///< its own: rlhf_type dpo, rm, kto, orpo, cpo and simpo
 };
 
+/// Who loads a reference that is a network of its own (trl.ref_model).
+enum class ReferenceSource : std::uint8_t {
+    trainer,  ///< the trainer
+    given,    ///< the script, as the policy and behind it, for the trainer
+    unused    ///< the same, but the trainer does not take it: it goes once that is built
+};
+
 /// ms-swift 4.6 swift/trainers/arguments.py TrainArgumentsMixin.weight_decay.
 inline constexpr double kSwiftWeightDecay = 0.1;
 
@@ -68,6 +75,7 @@ struct PreferencePlan {
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
     TrainerMaker maker = TrainerMaker::trl;
+    ReferenceSource reference_source = ReferenceSource::trainer;
     bool adds_sft = false;  ///< LLaMA-Factory: pref_ftx is not 0
     GrpoPlan grpo;          ///< of RLOO too
     PpoPlan ppo;

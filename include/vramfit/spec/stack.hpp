@@ -37,6 +37,7 @@ struct Stack {
     bool foreach_norms_share_storage() const;                     ///< _foreach_norm returns views of one tensor
     bool foreach_norms_pack_chunks() const;                       ///< scratch for each chunk there is, not for the most
     bool foreach_groups_backwards() const;                        ///< tensors grouped by dtype, the last dtype first
+    bool multinomial_asks_aminmax() const;                        ///< for the smallest and largest number at once
     bool clip_keeps_norms() const;                                ///< clip_grad_norm_ holds the single norms to its end
     bool allocator_knows_non_split_rounding() const;              ///< the setting max_non_split_rounding_mb
     bool allocator_knows_memory_fraction() const;                 ///< the setting per_process_memory_fraction
@@ -113,8 +114,10 @@ struct Stack {
     bool gemma_embeddings_scale_themselves() const;  ///< by a buffer; before, the model by a number of the host
     bool layers_take_positional_arguments() const;   ///< masks and positions are arguments of a checkpointed layer
     bool unused_windows_are_masked() const;          ///< qwen2: whatever use_sliding_window says
-    bool cache_is_returned_as_tuples() const;        ///< keys and values of a forward pass
-    bool training_fills_caches() const;              ///< whatever use_cache says, some releases did not
+    bool generation_holds_its_end() const;      ///< whether all rows are done is a tensor from one token to the next
+    bool generation_drops_whole_masks() const;  ///< those without padding
+    bool cache_is_returned_as_tuples() const;   ///< keys and values of a forward pass
+    bool training_fills_caches() const;         ///< whatever use_cache says, some releases did not
     bool training_fills_gemma2_caches() const;
     bool gemma2_evaluates_with_cache() const;
     bool gemma2_evaluates_with_hybrid_cache() const;  ///< of whole rows, made before the first layer
@@ -213,21 +216,22 @@ struct Stack {
     bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
     bool sft_balances_experts() const;  ///< SFTTrainer adds the loss that balances experts by itself
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
-    bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer and KTOTrainer, which have whole logits before
+    bool dpo_scores_in_chunks() const;  ///< the same of DPO, KTO, GRPO and RLOO, which have whole logits before
     bool llama_factory_preferences_are_known() const;
     bool ms_swift_preferences_are_known() const;
-    /// Whether generate leaves out a mask without padding.
-    bool generation_drops_whole_masks() const;
-    /// Whether generate holds the answer from one token to the next.
-    bool generation_keeps_whether_it_is_over() const;
-    /// Whether multinomial asks for the smallest and the largest probability at once.
-    bool multinomial_asks_aminmax() const;
     bool sft_leaves_adapters_under_zero3() const;  ///< SFTTrainer makes adapters without autocast_adapter_dtype
     bool preferences_are_known() const;            ///< DPOTrainer, KTOTrainer and RewardTrainer
     bool bco_is_known() const;                     ///< BCOTrainer
     bool ppo_is_known() const;                     ///< PPOTrainer
     bool reference_is_like_policy() const;         ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;             ///< log-probabilities of whole logits by a kernel of its own
+    // ... of GRPOTrainer and RLOOTrainer
+    bool completions_have_several_ends() const;    ///< those of the model's generation_config.json too
+    bool grpo_shares_items_among_steps() const;    ///< tokens of a generation are divided by its steps
+    bool grpo_weights_divergence() const;          ///< use_bias_correction_kl where nothing is said
+    std::int64_t group_completion_tokens() const;  ///< max_completion_length where nothing is said
+    bool luspo_masks_tokens() const;               ///< ... before they are added up
+    bool grpo_may_have_no_sampled_score() const;   ///< a log-probability of vLLM's may be NaN
     bool trl_leaves_magnitudes() const;            ///< of DoRA, where it casts adapters over packed weights
 
     // unsloth

@@ -244,10 +244,13 @@ void complete_grpo(Job& job, const IsGiven& given) {
     if (!given("padded")) batch.pairs.padded = true;
     if (!given("batch")) job.plan.training.per_device_train_batch_size = grpo.num_generations;  // one prompt's
     const std::int64_t prompt = batch.pairs.prompt.front();
+    const bool is_of_stack = !given("max_completion_length") && !by_ms_swift(job.plan);
+    const std::int64_t longest =
+        is_of_stack ? job.stack.group_completion_tokens() : grpo.max_completion_length.value_or(512);
     if (given("completion"))
         batch.sequence_length = prompt + completion;
     else if (!given("seq"))
-        batch.sequence_length = prompt + grpo.max_completion_length.value_or(512);
+        batch.sequence_length = prompt + longest;
     if (!given("max_completion_length")) grpo.max_completion_length.reset();  // as long as the rows are
 }
 

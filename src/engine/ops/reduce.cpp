@@ -61,14 +61,8 @@ ReduceTypes types_of(const Tensor& input, const Tensor& out, Op op) {
 
 DimMask all_dims(const Tensor& t) { return (1u << t.dim()) - 1u; }
 
-}  // namespace
-
-Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op) {
-    Session& session = t.session();
-    Tensor out = empty(session, reduced_sizes(t.sizes(), dims, keepdim), dtype, op);
-    Tensor input = t;
-    if (!is_floating(t.dtype()) && t.dtype() != dtype) input = to(t, dtype);
-    const ReducePlan plan = plan_reduction(layout_of(input), dims, types_of(input, out, op), session.device);
+/// What a reduction takes beside its result.
+void take_scratch(Session& session, const ReducePlan& plan) {
     Tensor accumulation;
     if (session.decide("reduction accumulates", plan.accumulation > 0))
         accumulation = empty(session, {plan.accumulation}, DType::uint8, Op::reduce_scratch);
@@ -77,7 +71,27 @@ Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op) {
         const Tensor buffer = empty(session, {part.buffer}, DType::uint8, Op::reduce_scratch);
         const Tensor semaphores = empty(session, {part.semaphores}, DType::uint8, Op::reduce_scratch);
     }
+}
+
+}  // namespace
+
+Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op) {
+    Session& session = t.session();
+    Tensor out = empty(session, reduced_sizes(t.sizes(), dims, keepdim), dtype, op);
+    Tensor input = t;
+    if (!is_floating(t.dtype()) && t.dtype() != dtype) input = to(t, dtype);
+    take_scratch(session, plan_reduction(layout_of(input), dims, types_of(input, out, op), session.device));
     return out;
+}
+
+// torch 2.13 ATen/native/cuda/ReduceMinValuesKernel.cu aminmax_allreduce_launch_kernel: pairs of values.
+std::pair<Tensor, Tensor> aminmax(const Tensor& t) {
+    const Tensor smallest = empty(t.session(), {}, t.dtype(), Op::min),
+                 largest = empty(t.session(), {}, t.dtype(), Op::max);
+    const int element = static_cast<int>(element_size(t.dtype()));
+    const ReduceTypes types{.input = element, .output = element, .accumulate = 2 * element, .vector = 4};
+    take_scratch(t.session(), plan_reduction(layout_of(t), all_dims(t), types, t.session().device));
+    return {smallest, largest};
 }
 
 Tensor mean_last(const Tensor& t) {

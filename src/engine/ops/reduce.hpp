@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "engine/tensor.hpp"
 
@@ -12,6 +13,8 @@ using DimMask = std::uint32_t;
 
 /// A reduction without a tape: result, then the kernel's scratch (freed at once).
 Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op);
+/// torch.aminmax of all elements: the smallest and the largest, no tape.
+std::pair<Tensor, Tensor> aminmax(const Tensor& t);
 
 /// t.mean(-1, keepdim=True).
 Tensor mean_last(const Tensor& t);

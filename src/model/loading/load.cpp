@@ -165,7 +165,7 @@ Network load_sorted(const Run& run) {
     if (run.spec.recording) name_as_published(*run.spec.recording, all);
     Session& session = run.session;
     warm_up(run, all);
-    load_converted(run, network, all);
+    load_converted(run, all);
     tie_head(network);
     if (run.spec.recording) {
         make_recorded_buffers(run, network);

@@ -152,9 +152,9 @@ Network load_by_module(const Run& run) {
     for (const Entry& e : by_file(std::move(all), run)) {
         if (twice) param = empty(run.session, e.sizes, e.dtype, Op::to_copy);
         if (twice && !e.packed)
-            place_entry(run, network, e, param);
+            place_entry(run, e, param);
         else
-            load_entry(run, network, e);
+            load_entry(run, e);
         if (!e.packed && !e.of_packed && run.stack.loader_empties_cache()) run.session.recorder.empty_cache();
     }
     tie_head(network);
@@ -175,7 +175,7 @@ Network load_packed_on_host(const Run& run) {
             *e.place = host_tensor(session, e.sizes, e.dtype);
             continue;
         }
-        load_entry(run, network, e);
+        load_entry(run, e);
         if (!e.packed) continue;
         Tensor& packed = e.packed->quantized->packed;
         set_data(packed, host_tensor(session, packed.sizes(), packed.dtype()));

@@ -122,7 +122,7 @@ std::size_t lead_of_readers(const Run& run) {
 
 // The threads that read have loaded everything by the time the first experts are put together: which of the two is
 // ahead is a race, whose outcome shows as far as the largest experts go.
-void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries) {
+void load_converted(const Run& run, const std::vector<Entry>& entries) {
     std::vector<Sources> loaded(entries.size());
     std::vector<std::size_t> order;
     const bool in_file_order = !run.plan.load.quantization && !run.plan.load.without_threads;
@@ -152,7 +152,7 @@ void load_converted(const Run& run, Network& network, const std::vector<Entry>& 
                        : entry.merged_from.empty() ? std::move(sources[0][0])
                                                    : merged(run.session, entry, std::move(sources));
         sources.clear();
-        place_entry(run, network, entry, std::move(value));
+        place_entry(run, entry, std::move(value));
     }
 }
 

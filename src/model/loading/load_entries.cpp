@@ -313,7 +313,7 @@ bool is_8bit(const Run& run, const Entry& entry) {
 
 // bitsandbytes nn/modules.py Params4bit._quantize and Int8Params._quantize: the original goes as soon as the packed
 // weight is there.
-void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value) {
+void place_entry(const Run& run, const Entry& entry, Tensor value) {
     if (!entry.packed) {
         *entry.place = value;
         return;
@@ -322,13 +322,13 @@ void place_entry(const Run& run, Network& network, const Entry& entry, Tensor va
     // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize and Bnb8bitQuantize.convert: Conv1D's weight is
     // turned first.
     if (entry.packed->is_conv1d) value = transpose2d(value);
-    entry.packed->quantized = quantize_4bit(value, *run.plan.load.quantization, network.dynamic_code);
+    entry.packed->quantized = quantize_4bit(value, *run.plan.load.quantization, run.session.dynamic_code);
 }
 
-void load_entry(const Run& run, Network& network, const Entry& entry) {
+void load_entry(const Run& run, const Entry& entry) {
     // quantizers/quantizer_bnb_8bit.py create_quantized_param: new_value = param_value.to("cpu").
     if (is_8bit(run, entry)) return place_8bit(run, entry);
-    place_entry(run, network, entry, empty(run.session, entry.sizes, entry.dtype, Op::to_copy));
+    place_entry(run, entry, empty(run.session, entry.sizes, entry.dtype, Op::to_copy));
 }
 
 }  // namespace vramfit::model

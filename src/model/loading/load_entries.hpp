@@ -41,10 +41,10 @@ Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op
 void move_recorded(const Run& run, Network& network, std::optional<DType> buffer_dtype);
 
 /// Takes a tensor that has come onto the device to its place, through bitsandbytes where it has taken the layer's.
-void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value);
+void place_entry(const Run& run, const Entry& entry, Tensor value);
 
 /// Copies a tensor to the device, and quantizes it there where bitsandbytes has taken the layer's place.
-void load_entry(const Run& run, Network& network, const Entry& entry);
+void load_entry(const Run& run, const Entry& entry);
 
 /// The loaders by release: transformers 5.x, and 4.x with accelerate.
 Network load_sorted(const Run& run);
@@ -69,6 +69,6 @@ int rotary_buffers(const Run& run);
 bool embedding_scales_itself(const Run& run);
 
 /// core_model_loading.py convert_and_load_state_dict_in_model.
-void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries);
+void load_converted(const Run& run, const std::vector<Entry>& entries);
 
 }  // namespace vramfit::model

@@ -98,6 +98,8 @@ void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
             if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos)) {
                 cast_in_place(*p.tensor, dtype);
                 cast_buffers_of(network, buffers, name, dtype);
+                if (p.tensor == &network.embed.weight && network.embed.scale.defined())
+                    cast_in_place(network.embed.scale, dtype);
             }
         }
     };

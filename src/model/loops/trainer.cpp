@@ -318,7 +318,8 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     if (run.unsloth) prepare_unsloth_trainer(run, network);
-    Reference reference = std::move(loaded);
+    Reference reference = std::move(loaded), unused;
+    if (run.plan.preference.reference_source == ReferenceSource::unused) std::swap(reference, unused);
     if (is_preference(run.plan.loop.kind)) {
         const bool factory = by_llama_factory(run.plan), own = by_own_trainer(run.plan);
         if (network.value_head.has_bias) move_value_head(run, network);
@@ -330,11 +331,13 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
                  !(factory && run.plan.load.quantization))
             require_input_grads(network);
         if (is_packed) wait_for_rows();
-        if (asks_reference(run.plan) && !by_ms_swift(run.plan)) reference = make_reference(run, network);
+        const bool has_own = by_ms_swift(run.plan) || reference.network;  // or was given one
+        if (asks_reference(run.plan) && !has_own) reference = make_reference(run, network);
         place_evaluated_networks(run);
         if (run.plan.preference.precompute_ref_log_probs && !precomputes_in_training(run.plan))
             precompute_references(run, network);
     }
+    unused.network.reset();
     begin_training(run, network, reference);
     TrainingPlan outside = run.plan.training;
     std::optional<StepInBackward> inside;

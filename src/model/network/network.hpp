@@ -198,7 +198,6 @@ struct Network {
     mutable std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
     std::vector<Tensor> uncollected;            ///< of modules that only the garbage collector frees
     Tensor held_by_group;                       ///< of several processes, until their next barrier
-    Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
     std::shared_ptr<Partitions> partitions;  ///< of ZeRO-3; null: parameters are whole
     UnitHooks* hooks = nullptr;              ///< around modules that are gathered as units; null: none

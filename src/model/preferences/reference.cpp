@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/loading/load.hpp"
+#include "model/loading/prepare.hpp"
 #include "model/parallel/zero/zero.hpp"
 #include "model/preferences/online/copied.hpp"
 
@@ -70,6 +71,27 @@ Reference load_before_policy(const Run& run) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
     out.network = std::make_unique<Network>(model::load(run.with(*out.plan)));
+    return out;
+}
+
+// axolotl 0.19 train.py setup_reference_model; loaders/model.py ModelLoader.load empties the cache behind each model.
+Reference load_behind_policy(const Run& run) {
+    if (run.plan.preference.reference_source == ReferenceSource::trainer) return {};
+    Recorder& recorder = run.session.recorder;
+    recorder.empty_cache();
+    recorder.begin({PhaseKind::load_reference});
+    Reference out;
+    out.plan = std::make_unique<TrainPlan>(run.plan);
+    const Run asked = run.with(*out.plan);
+    const Scoped<bool> again(run.session.loads_again, true);
+    out.network = std::make_unique<Network>(model::load(asked));
+    for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(true);
+    if (out.plan->load.upcast)
+        prepare_upcast(asked, *out.network, *out.plan->load.upcast);
+    else if (out.plan->prepare_kbit)
+        prepare_for_kbit_training(asked, *out.network, *out.plan->prepare_kbit);
+    out.network->checkpointing = Checkpointing::off;  // from_pretrained leaves it in evaluation
+    recorder.empty_cache();
     return out;
 }
 

@@ -22,6 +22,9 @@ struct Reference {
 /// ms-swift loads the reference of full fine-tuning before the policy; other trainers nothing.
 Reference load_before_policy(const Run& run);
 
+/// axolotl loads one behind the policy and as it, where the plan says so.
+Reference load_behind_policy(const Run& run);
+
 /// The trainer's constructor behind Trainer's: loads a reference where one is needed.
 Reference make_reference(const Run& run, Network& policy);
 

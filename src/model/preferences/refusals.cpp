@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "engine/ops/row_order.hpp"
 #include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
 #include "model/loading/load.hpp"
 #include "model/preferences/contrast.hpp"
+#include "model/preferences/grpo/refusals.hpp"
 #include "model/preferences/ppo/refusals.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/network/model.hpp"
@@ -93,84 +93,23 @@ void refuse_in_contrast(const Run& run, const Refuse& refuse) {
                    "leave the embedding out");
 }
 
-/// Families whose generation was compared.
-constexpr std::string_view kGenerating[] = {
-    "arcee", "cohere",  "cohere2", "gemma", "gemma2", "gemma3_text", "glm4",     "gpt2",    "gpt_neox",  "granite",
-    "llama", "mistral", "olmo2",   "phi3",  "qwen2",  "qwen3",       "seed_oss", "smollm3", "starcoder2"};
-
-/// Qwen's windows are switched on by hand and only for some layers: they were not compared.
-bool has_windows_of_qwen(const ModelSpec& spec) { return spec.sliding_window && spec.model_type.starts_with("qwen"); }
-
-/// What generation by vLLM in the same process was not compared with: peft merges adapters for it at each step.
+/// What a reference that the script loads was not compared with.
 template <class Refuse>
-void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
+void refuse_with_loaded_reference(const Run& run, bool own, const Refuse& refuse) {
+    constexpr const char* kKey = "trl.ref_model";
     const TrainPlan& plan = run.plan;
-    if (plan.distributed) refuse("training.use_vllm", "generation by vLLM on several GPUs is not supported", "one GPU");
-    if (plan.load.quantization)
-        refuse("training.use_vllm",
-               "generation by vLLM with quantized weights is not supported: peft merges the adapters into them and "
-               "quantizes them anew with each step",
-               "weights in 16 bits, or generation by transformers");
-    if (!plan.peft) return;
-    if (plan.peft->use_dora) refuse("peft.use_dora", "DoRA with generation by vLLM is not supported", "false");
-    if (plan.peft->lora_bias) refuse("peft.lora_bias", "it is not supported with generation by vLLM", "false");
-    if (!plan.peft->modules_to_save.empty())
-        refuse("peft.modules_to_save", "it is not supported with generation by vLLM", "leave it out");
-    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
-        if (target.module.part == ModulePart::embedding)
-            return refuse("peft.target_modules", "adapters of the embedding with generation by vLLM are not supported",
-                          "leave the embedding out");
-}
-
-/// Of networks whose own tokens are trained on.
-template <class Refuse>
-void refuse_generation(const ModelSpec& spec, const Refuse& refuse) {
-    const bool generates =
-        std::find(std::begin(kGenerating), std::end(kGenerating), spec.model_type) != std::end(kGenerating);
-    if (!generates || has_windows_of_qwen(spec))
-        refuse("loop.kind",
-               fmt::format("generation by {} {} was not compared yet",
-                           generates ? "windows of" : "networks of the type", spec.model_type),
-               "the dense families are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, ...");
-    if (spec.rope_type == "dynamic" || spec.rope_type == "longrope")
-        refuse("model.rope_scaling", "frequencies that follow the length were not compared with generation", "");
-}
-
-/// What GRPOTrainer and RLOOTrainer were not compared with.
-template <class Refuse>
-void refuse_in_groups(const Run& run, const Refuse& refuse) {
-    const TrainPlan& plan = run.plan;
-    if (!by_ms_swift(plan) && !run.stack.reference_is_like_policy())
-        refuse("loop.kind",
-               fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
-               "trl 1.16 is supported");
-    refuse_generation(run.spec, refuse);
-    const bool packs = plan.load.attention == AttentionImplementation::flash_attention_2;
-    if (plan.load.attention == AttentionImplementation::eager || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
-        refuse("load.attn_implementation",
-               "generation with another attention than flash_attention_2 and sdpa's own choice is not supported",
-               "sdpa, flash_attention_2");
-    if (packs && plan.batch.pairs.prompt.size() > 1 &&
-        plan.preference.grpo.generation_steps(plan.training.gradient_accumulation_steps) != 1)
-        refuse("batch.prompt_length",
-               "the package flash_attn packs tokens, and which prompts share a batch is drawn at random",
-               "padded: true, or batches that are generated one at a time");
-    if (uses_liger(run))
-        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
-    if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
-        refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
-    const GrpoPlan& grpo = plan.preference.grpo;
-    if (!grpo.vllm_share && grpo.top_k > engine::kMostSortedInPlace)
-        refuse("training.top_k",
-               fmt::format("more than {} tokens, whose order takes another sort, are not supported",
-                           engine::kMostSortedInPlace),
-               "fewer");
-    if (grpo.has_top_p &&
-        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps) ==
-            1)
-        refuse("training.top_p", "a generation of one row, whose sums take another scan, is not supported", "two rows");
-    if (grpo.vllm_share) refuse_beside_vllm(run, refuse);
-    if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
+    if (plan.preference.reference_source == ReferenceSource::trainer) return;
+    if (own || run.stack.reference_is_like_policy())
+        refuse(kKey, "a reference that the script loads is supported with trl 1.9's own trainers only",
+               "--stack axolotl-0.19");
+    if (plan.preference.reference_source == ReferenceSource::given && plan.loop.kind != LoopKind::dpo)
+        refuse(kKey, fmt::format("{} with a reference that it is given is not supported", trainer_of(plan.loop.kind)),
+               "unused, or leave it out");
+    if (plan.distributed) refuse(kKey, "a reference that the script loads is not supported on several GPUs", "one GPU");
+    if (plan.preference.precompute_ref_log_probs)
+        refuse("training.precompute_ref_log_probs",
+               "scores that a reference which the script loads gives before training, and stays, are not supported",
+               "false");
 }
 
 /// What OnlineDPOTrainer was not compared with.
@@ -246,9 +185,8 @@ template <class Refuse>
 void refuse_generation_in_distillation(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
     const auto judge = [&](const ModelSpec& spec, const char* where) {
-        const bool known =
-            std::find(std::begin(kGenerating), std::end(kGenerating), spec.model_type) != std::end(kGenerating);
-        if (!known || has_windows_of_qwen(spec) || spec.rope_type == "dynamic" || spec.rope_type == "longrope")
+        if (!has_compared_generation(spec) || has_windows_of_qwen(spec) || spec.rope_type == "dynamic" ||
+            spec.rope_type == "longrope")
             refuse(where,
                    fmt::format("generation by this network of the type {} was not compared yet", spec.model_type),
                    "lmbda 0 without seq_kd generates nothing");
@@ -344,11 +282,12 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "the stack llamafactory-0.9.5, with trl 0.24");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
-    if (has_value_model(plan.loop.kind)) return refuse_generation(run.spec, refuse), refuse_in_ppo(run, problems);
+    if (has_value_model(plan.loop.kind)) return refuse_generation(run.spec, problems), refuse_in_ppo(run, problems);
     if (!own && plan.loop.kind != LoopKind::bco && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.9 and 1.16 are supported");
+    refuse_with_loaded_reference(run, own, refuse);
     if (run.spec.recording) refuse_with_recording(run, own, refuse);
     if (own && plan.evaluation)
         refuse(
@@ -376,11 +315,13 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0 && plan.preference.disable_dropout)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters && !own &&
-        (loads_reference(plan.loop.kind) || generates_rows(plan.loop.kind)))
+    const bool copies_adapters =
+        loads_reference(plan.loop.kind) ||
+        (generates_rows(plan.loop.kind) && (plan.preference.grpo.has_reference || run.stack.dpo_scores_in_chunks()));
+    if (plan.peft && !plan.trl_makes_adapters && !own && copies_adapters)
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
-    if (generates_rows(plan.loop.kind)) refuse_in_groups(run, refuse);
+    if (generates_rows(plan.loop.kind)) refuse_in_groups(run, problems);
     if (generates_pairs(plan.loop.kind)) return refuse_in_online(run, refuse);
     if (plan.loop.kind == LoopKind::bco) return refuse_in_bco(run, refuse);
     if (plan.loop.kind == LoopKind::prm) return refuse_in_process_rewards(run, refuse, problems);

@@ -237,11 +237,11 @@ bool Stack::trainer_counts_shifted_labels() const { return transformers >= Versi
 bool Stack::trainer_always_divides_counts() const { return transformers >= Version{5, 19, 0}; }
 bool Stack::trainer_divides_counts_exactly() const { return transformers >= Version{5, 20, 0}; }
 
+// generation/utils.py GenerationMixin._sample: this_peer_finished in 5.16, what stop_check gives in 5.17.
+bool Stack::generation_holds_its_end() const { return transformers < Version{5, 17, 0}; }
+
 // generation/utils.py GenerationMixin.generate: there in 5.19, not in 5.17.
 bool Stack::generation_drops_whole_masks() const { return transformers >= Version{5, 19, 0}; }
-
-// generation/utils.py GenerationMixin._sample, this_peer_finished: a tensor in 5.16, a function's answer in 5.17.
-bool Stack::generation_keeps_whether_it_is_over() const { return transformers < Version{5, 17, 0}; }
 
 // models/*/modeling_*.py XRotaryEmbedding.forward: inv_freq @ position_ids up to 5.18, then position_ids * inv_freq.
 bool Stack::rotary_multiplies_elements() const { return transformers >= Version{5, 19, 0}; }

@@ -45,6 +45,14 @@ bool Stack::reference_is_like_policy() const { return trl >= Version{1, 16, 0}; 
 // kernels/logprob_entropy.py, which 1.9.0 has not.
 bool Stack::trl_scores_by_kernel() const { return trl >= Version{1, 16, 0}; }
 
+// trainer/grpo_trainer.py and rloo_trainer.py as read and traced in 1.9.0 and 1.16.0.
+bool Stack::completions_have_several_ends() const { return trl >= Version{1, 16, 0}; }
+bool Stack::grpo_shares_items_among_steps() const { return trl >= Version{1, 16, 0}; }
+bool Stack::grpo_weights_divergence() const { return trl >= Version{1, 16, 0}; }
+std::int64_t Stack::group_completion_tokens() const { return trl >= Version{1, 16, 0} ? 512 : 256; }
+bool Stack::luspo_masks_tokens() const { return trl >= Version{1, 16, 0}; }
+bool Stack::grpo_may_have_no_sampled_score() const { return trl >= Version{1, 16, 0}; }
+
 // 1.16.0 leaves DoRA's magnitudes as they are where adapters over packed weights become bfloat16.
 bool Stack::trl_leaves_magnitudes() const { return trl >= Version{1, 16, 0}; }
 

@@ -148,7 +148,7 @@ TEST_CASE("what the libraries refuse stands at the key of the file") {
 }
 
 TEST_CASE("documents for CI systems name file, line and column") {
-    const CheckResult refused = check(about(std::string(kLora) + "rl: grpo\n", {"80GiB"}));
+    const CheckResult refused = check(about(std::string(kLora) + "rl: ebft\n", {"80GiB"}));
     CHECK(refused.refused());
     CHECK(written_as("github", refused).find("::error file=a.yaml,line=11,col=1,title=vramfit%3A rl::") == 0);
     CHECK(

@@ -189,7 +189,7 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
     const std::string dora = zero3 + R"(, "peft": {"r": 4, "target_modules": ["q_proj"], "use_dora": true})";
     CHECK(reason_of(grpo_job("", plain, dora), ErrorKind::unsupported).find("DoRA") != std::string::npos);
     CHECK_THROWS_AS(program_of(grpo_job(R"(, "ds3_gather_for_generation": false)", plain, zero3)), Error);
-    for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "fsdp1", "world_size": 2})",
+    for (const char* more : {R"(, "distributed": {"kind": "fsdp1", "world_size": 2})",
                              R"(, "peft": {"r": 4, "target_modules": ["lm_head"]})",
                              R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})"})
         CHECK(!reason_of(grpo_job("", plain, more), ErrorKind::unsupported).empty());

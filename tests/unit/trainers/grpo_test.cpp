@@ -98,7 +98,7 @@ TEST_CASE("what GRPOConfig asks of sampling, of completions that are cut and of 
         return read_groups_of("f.yaml", kGroupModel + "num_generations: 8\n" + keys).job.plan.preference.grpo;
     };
     CHECK(plan_of("") == plan_of("repetition_penalty: 1.0\nmask_truncated_completions: false\ndelta: null\n"
-                                 "importance_sampling_level: token\nuse_bias_correction_kl: true\n"));
+                                 "importance_sampling_level: token\n"));
     CHECK(plan_of("repetition_penalty: 1.1\n").penalizes_repetition);
     CHECK(plan_of("") == plan_of("top_k: 0\ntop_p: 1.0\nmin_p: null\n"));
     CHECK(plan_of("top_k: 50\n").top_k == 50);
@@ -108,7 +108,8 @@ TEST_CASE("what GRPOConfig asks of sampling, of completions that are cut and of 
     CHECK(plan_of("mask_truncated_completions: true\n").masks_truncated);
     CHECK(plan_of("importance_sampling_level: sequence\n").level == SamplingLevel::sequence);
     CHECK(plan_of("delta: 4.0\n").clips_both_sides);
-    CHECK_FALSE(plan_of("use_bias_correction_kl: false\n").corrects_divergence);
+    CHECK_FALSE(plan_of("").corrects_divergence.has_value());  // as the release has it
+    CHECK(plan_of("use_bias_correction_kl: false\n").corrects_divergence == false);
     CHECK(plan_of("loss_type: vespo\n").loss == GroupLoss::vespo);
     const Reading script =
         read_groups_of("a.py", group_script("longer",

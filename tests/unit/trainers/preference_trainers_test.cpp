@@ -237,14 +237,26 @@ TEST_CASE("axolotl's rl and reward_model") {
     const std::string full = kAxolotl + "flash_attention: true\n";
     CHECK(plan_in("f.yml", full + "rl: simpo\ncpo_alpha: 0\n").preference.contrast_loss == ContrastLoss::simpo);
     CHECK(plan_in("f.yml", full + "reward_model: true\nnum_labels: 1\n").loop.kind == LoopKind::reward);
-    CHECK(stop_of("f.yml", full + "rl: dpo\n") == "refused rl");
-    CHECK(stop_of("f.yml", full + "rl: dpo\nprecompute_ref_log_probs: true\n") == "");
-    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: grpo\n") == "refused rl");
+    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: ebft\n") == "refused rl");
     CHECK_FALSE(plan_in("f.yml", kAxolotl + kAdapter + "rl: orpo\n").trl_makes_adapters);  // load_adapter
-    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\nrl_adapter_ref_model: true\n") ==
-          "refused rl_adapter_ref_model");
     CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_use_liger_kernel: true\n") ==
           "refused dpo_use_liger_kernel");
     CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\nsample_packing: true\n") ==
           "invalid f.yml:10:1 sample_packing");
+}
+
+// axolotl 0.19 train.py setup_reference_model; core/builders/rl.py _get_trainer_cls.
+TEST_CASE("axolotl loads a reference itself where there is no adapter, and gives it to DPO alone") {
+    const std::string full = kAxolotl + "flash_attention: true\n";
+    const auto source = [](const std::string& text) { return plan_in("f.yml", text).preference.reference_source; };
+    CHECK(source(full + "rl: dpo\n") == ReferenceSource::given);
+    CHECK(source(full + "rl: ipo\n") == ReferenceSource::given);
+    CHECK(source(full + "rl: kto\n") == ReferenceSource::unused);
+    CHECK(source(full + "rl: simpo\n") == ReferenceSource::unused);
+    CHECK(source(full + "rl: orpo\n") == ReferenceSource::trainer);
+    CHECK(source(full + "reward_model: true\n") == ReferenceSource::trainer);
+    CHECK(source(kAxolotl + kAdapter + "rl: dpo\n") == ReferenceSource::trainer);
+    CHECK(source(kAxolotl + kAdapter + "rl: dpo\nrl_adapter_ref_model: true\n") == ReferenceSource::given);
+    CHECK(stop_of("f.yml", full + "rl: dpo\nprecompute_ref_log_probs: true\n") == "refused precompute_ref_log_probs");
+    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\nprecompute_ref_log_probs: true\n") == "");
 }

@@ -129,9 +129,11 @@ SAMPLING = ("grpo", "rloo", "online_dpo")
 REWARDED = (*SAMPLING, "ppo")
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
 #: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
+#: `ref_model` "given": the reference is loaded as the policy is, behind it, and given to the trainer, as axolotl does it without an adapter;
+#: "unused": the same where the trainer takes none (axolotl's of KTO, SimPO and GRPO), and it goes once that is built;
 #: "ms-swift": ms-swift's own of dpo, reward (its rm), kto, orpo and cpo, which is given one too;
 #: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
-PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
+PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl", "ref_model": None}
 #: A second network: a reward model of GRPO, RLOO and PPO, the teacher of GKD, PPO's value model. `model` is the content of its config.json; what is null is not given to
 #: from_pretrained. A config without a dtype is that of a checkpoint in bfloat16. It is loaded in host memory, as trl does it, or by the script on the device (`device_map`, quantized weights).
 SECOND: Job = {"model": None, "dtype": None, "attn_implementation": None, "device_map": None, "quantization_config": None}
@@ -200,6 +202,8 @@ def complete(job: Job) -> Job:
     for key in ("text_part", "task_type"):  # as AutoModelForCausalLM loads the model; of which most jobs say nothing
         if full["load"][key] is None:
             del full["load"][key]
+    if "ref_model" in full["trl"] and full["trl"]["ref_model"] is None:
+        del full["trl"]["ref_model"]
     return full
 
 
@@ -328,6 +332,8 @@ def check_trainer(job: Job) -> None:
     trainer = job["trl"]["trainer"]
     if trainer not in ("trl", "axolotl", *OWN_TRAINERS):
         raise JobError(f"trl.trainer must be trl, axolotl, {' or '.join(OWN_TRAINERS)}")
+    if job["trl"]["ref_model"] not in (None, "given", "unused"):
+        raise JobError("trl.ref_model must be given or unused")
     if trainer in OWN_TRAINERS and job["loop"]["kind"] not in OWN_TRAINERS[trainer]:
         raise JobError(f"the trainers of {trainer} are traced with loop.kind {', '.join(OWN_TRAINERS[trainer])}")
     if trainer in OWN_TRAINERS and job["trl"]["peft_config"]:

@@ -35,6 +35,7 @@ using namespace engine;
 Size end_tokens(const Run& run) {
     const std::string& type = run.spec.model_type;
     constexpr Size kOfTokenizer = 1;
+    if (!by_ms_swift(run.plan) && !run.stack.completions_have_several_ends()) return kOfTokenizer;
     if (type == "qwen2" || type == "qwen3") return kOfTokenizer;
     return kOfTokenizer + (type == "glm4" ? 3 : 1);
 }
@@ -222,6 +223,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
                               &s.unfinished_sequences, &model_inputs.input_ids, &model_inputs.position_ids})
                 live.push_back({t, -1});
+            if (s.this_peer_finished.defined()) live.push_back({&s.this_peer_finished, -1});
             Tensor* const held = network.hooks ? network.hooks->held() : nullptr;
             if (held && held->defined()) live.push_back({held, -1});
             for (std::size_t i = 0; i < cache->layers().size(); ++i) {
@@ -252,7 +254,8 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
     kwargs.position_ids.reset();
     s.unfinished_sequences.reset();
     for (Tensor* t : {&model_inputs.input_ids, &model_inputs.position_ids, &model_inputs.attention_mask}) t->reset();
-    for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens}) t->reset();
+    for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens, &s.this_peer_finished})
+        t->reset();
     return s.input_ids;
 }
 

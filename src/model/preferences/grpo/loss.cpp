@@ -101,10 +101,11 @@ struct ClipMetrics {
 
 /// self.current_gradient_accumulation_steps and the like divide items: [] float32.
 Tensor items_of_step(const Tensor& num_items) {
-    const Tensor share = [&] {
+    Tensor share = [&] {
         const Tensor items = at_least_one(num_items);
         return div(items, 1.0);
     }();
+    if (!num_items.session().stack.grpo_shares_items_among_steps()) return share;
     const Tensor steps = mul(share, 1.0);
     return div(steps, 1.0);
 }
@@ -129,6 +130,11 @@ Tensor policy_loss_of(const Run& run, const Tensor& per_token_loss, const Tensor
             return mean_all(means);
         }
         case GroupLoss::luspo: {
+            if (!run.stack.luspo_masks_tokens()) {
+                const Tensor tokens = sum_dim(mask, 1, true, DType::int64);
+                const Tensor weighted = mul(per_token_loss, tokens);
+                return mean_all(weighted);
+            }
             const Tensor sums = masked_sums(per_token_loss, mask);
             return mean_all(sums);
         }
@@ -143,7 +149,7 @@ Tensor policy_loss_of(const Run& run, const Tensor& per_token_loss, const Tensor
 }
 
 /// torch.exp(d) - d - 1 with d = ref_per_token_logps - per_token_logps, times the ratio (use_bias_correction_kl).
-Tensor divergence(const GrpoPlan& how, const Tensor& reference, const Tensor& log_probs, const Tensor& ratio) {
+Tensor divergence(const Run& run, const Tensor& reference, const Tensor& log_probs, const Tensor& ratio) {
     Tensor kl;
     {
         const Tensor difference = [&] {
@@ -156,7 +162,8 @@ Tensor divergence(const GrpoPlan& how, const Tensor& reference, const Tensor& lo
         }();
         kl = sub(difference, 1);
     }
-    return how.corrects_divergence ? mul(kl, ratio) : kl;
+    const GrpoPlan& how = run.plan.preference.grpo;
+    return how.corrects_divergence.value_or(run.stack.grpo_weights_divergence()) ? mul(kl, ratio) : kl;
 }
 
 /// -torch.min(coef_1 * advantages, coef_2 * advantages); coef_2 is held by the function.
@@ -255,7 +262,7 @@ Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, 
         how.level == SamplingLevel::sequence ? unsqueeze(masked_means(log_ratio, mask), 1) : log_ratio;
     Tensor ratio = exp(weights);
     Tensor kl;
-    if (how.has_reference) kl = divergence(how, inputs.reference_log_probs, log_probs, ratio);
+    if (how.has_reference) kl = divergence(run, inputs.reference_log_probs, log_probs, ratio);
     Tensor per_token_loss, clipped, temperatures, soft, phi;
     switch (how.loss) {
         case GroupLoss::cispo:

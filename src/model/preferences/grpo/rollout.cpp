@@ -42,7 +42,9 @@ void mask_behind_end(const Run& run, const Tensor& completion_ids) {
     Session& session = run.session;
     const Size rows = completion_ids.size(0), tokens = completion_ids.size(1);
     Tensor is_end;
-    {
+    if (!run.stack.completions_have_several_ends()) {
+        is_end = compare(Op::eq, completion_ids);
+    } else {
         const Tensor end_ids = moved(run, {end_tokens(run)}, DType::int64);
         is_end = is_in(completion_ids, end_ids);
     }
@@ -233,7 +235,7 @@ ScoredCompletions score_rollout(const Run& run, Network& network, const Referenc
         run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
     out.old_log_probs = leaves_one_out ? summed_over_tokens(scored.policy, scored.mask) : scored.policy;
     if (corrects_sampling(run.plan)) {
-        correct_for_sampling(how, scored.policy, out.sampling_log_probs, scored.mask, correction);
+        correct_for_sampling(run, scored.policy, out.sampling_log_probs, scored.mask, correction);
         out.sampling_ratio = correction.ratio;
     }
     if (!how.has_reference) return scored;

@@ -3,6 +3,8 @@
 #include "model/preferences/grpo/sampling.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
@@ -22,26 +24,29 @@ namespace {
 
 Tensor whole_of(const Tensor& t, Op op, DType dtype) { return reduce(t, (1u << t.dim()) - 1u, false, dtype, op); }
 
+/// min >= 0 and max < infinity.
+Tensor is_within(const Tensor& smallest, const Tensor& largest) {
+    const Tensor above = compare(Op::ge, smallest);
+    const Tensor below = compare(Op::lt, largest);
+    return compare(Op::bitwise_and, above, below);
+}
+
 /// multinomial_check's reads, behind which weights are divided by exponentials.
 Tensor multinomial(const Tensor& probs) {
     Session& session = probs.session();
     const Tensor drawn = empty(session, {probs.size(0), 1}, DType::int64, Op::multinomial);
-    const bool at_once = session.stack.multinomial_asks_aminmax();
-    Tensor smallest, largest;  // at once: variables of the whole function
-    Tensor is_valid;
-    {
-        smallest = whole_of(probs, Op::min, probs.dtype());
-        if (at_once) largest = whole_of(probs, Op::max, probs.dtype());
-        const Tensor above = compare(Op::ge, smallest);
-        if (!at_once) largest = whole_of(probs, Op::max, probs.dtype());
-        const Tensor below = compare(Op::lt, largest);
+    Tensor is_valid, smallest, largest;  // of aminmax both are held to the end
+    if (session.stack.multinomial_asks_aminmax()) {
+        std::tie(smallest, largest) = aminmax(probs);
+        is_valid = is_within(smallest, largest);
+    } else {
+        const Tensor least = whole_of(probs, Op::min, probs.dtype());
+        const Tensor above = compare(Op::ge, least);
+        const Tensor most = whole_of(probs, Op::max, probs.dtype());
+        const Tensor below = compare(Op::lt, most);
         is_valid = compare(Op::bitwise_and, above, below);
-        session.streams.host_waits(0);
     }
-    if (!at_once) {
-        largest.reset();
-        smallest.reset();
-    }
+    session.streams.host_waits(0);
     Tensor is_zero;
     {
         const Tensor sum = sum_dim(probs, 1, false, probs.dtype());
@@ -178,12 +183,12 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
         }
         s.unfinished_sequences = pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);
     }
-    const Tensor is_over = [&] {
+    Tensor is_over = [&] {
         const Tensor most = whole_of(s.unfinished_sequences, Op::max, DType::int64);
         return compare(Op::eq, most);
     }();
-    if (session.stack.generation_keeps_whether_it_is_over()) s.this_peer_finished = is_over;
     session.streams.host_waits(0);
+    if (session.stack.generation_holds_its_end()) s.this_peer_finished = std::move(is_over);
 }
 
 }  // namespace vramfit::model

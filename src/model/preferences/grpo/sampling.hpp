@@ -16,8 +16,8 @@ struct StopWords {
 
 /// What GenerationMixin._sample holds from one token to the next, by its names.
 struct Sampling {
-    Tensor input_ids, next_token_logits, next_token_scores, probs, next_tokens, unfinished_sequences,
-        this_peer_finished;
+    Tensor input_ids, next_token_logits, next_token_scores, probs, next_tokens, unfinished_sequences;
+    Tensor this_peer_finished;  ///< of releases that hold it
     StopWords stop_words = {};
     std::vector<Tensor>* kept_scores = nullptr;  ///< output_scores
 };

@@ -9,6 +9,7 @@
 #include "model/causal_lm/fused_head.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/parallel/zero_plan.hpp"
+#include "model/preferences/grpo/whole_scores.hpp"
 #include "vramfit/spec/pair_rows.hpp"
 
 namespace vramfit::model {
@@ -52,6 +53,7 @@ ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, co
 
 CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
                                    const ScoreParts& parts, const Place& place, const ForwardWrapper& wrapper) {
+    if (!run.stack.dpo_scores_in_chunks()) return whole_completion_scores(run, network, rows, place);
     Session& session = run.session;
     const bool trains = session.grad_enabled;
     const Size& completion = rows.completion;

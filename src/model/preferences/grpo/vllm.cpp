@@ -74,15 +74,18 @@ void sync_weights(Network& network) {
     merge_adapters(network);
 }
 
-void correct_for_sampling(const GrpoPlan& how, const Tensor& policy, const Tensor& sampled, const Tensor& mask,
+void correct_for_sampling(const Run& run, const Tensor& policy, const Tensor& sampled, const Tensor& mask,
                           SamplingCorrection& out) {
     {
         const Tensor masked = [&] {
             const Tensor difference = sub(policy, sampled);
             return mul(difference, mask);
         }();
-        out.difference = pointwise_result(masked, DType::float32, Op::nan_to_num);
+        out.difference = run.stack.grpo_may_have_no_sampled_score()
+                             ? pointwise_result(masked, DType::float32, Op::nan_to_num)
+                             : masked;
     }
+    const GrpoPlan& how = run.plan.preference.grpo;
     const bool rows = of_sequences(how.correction);
     if (rows) out.of_rows = sum_dim(out.difference, -1, true, DType::float32);
     out.ratio = exp(rows ? out.of_rows : out.difference);
@@ -105,7 +108,9 @@ void log_correction(const Run& run, const Tensor& policy, const Tensor& sampled,
         return abs(difference);
     }();
     held.mask = to(mask, DType::boolean);
-    {
+    if (!run.stack.grpo_may_have_no_sampled_score()) {
+        delta = index_by_mask(delta, held.mask, count);
+    } else {
         const Tensor scored = [&] {
             const Tensor is_number = [&] {
                 const Tensor nan = compare(Op::ne, delta);

@@ -17,7 +17,7 @@ struct SamplingCorrection {
 };
 
 /// vllm_importance_sampling_ratio of completions that vLLM and the policy have scored.
-void correct_for_sampling(const GrpoPlan& how, const Tensor& policy, const Tensor& sampled, const Tensor& mask,
+void correct_for_sampling(const Run& run, const Tensor& policy, const Tensor& sampled, const Tensor& mask,
                           SamplingCorrection& out);
 
 /// The metrics sampling/..., `count` tokens of completions being no padding.

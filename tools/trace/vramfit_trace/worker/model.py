@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from ..job import Job, JobError
-from . import llama_factory, ms_swift
+from . import axolotl, llama_factory, ms_swift
 from .checkpoint import auto_class, classifies, marks_tokens, write_checkpoint
 from .libraries import checked, dtype_key, trainer_makes_adapters
 from .recorder import Recorder
@@ -35,7 +35,7 @@ def knows_zero3() -> bool:
     return is_deepspeed_zero3_enabled()
 
 
-def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | None = None) -> torch.nn.Module:
+def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | None = None, window: str = "load") -> torch.nn.Module:
     """from_pretrained on an empty checkpoint, and what a script does right before and after it.
 
     `kept`: a folder for the checkpoint, where it is read again later.
@@ -57,7 +57,7 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | N
         if ms_swift.is_asked(job):
             arguments.update(ms_swift.config_arguments(job))
             ms_swift.load_reference(job, lambda: auto_class(job).from_pretrained(folder, **arguments), recorder)
-        recorder.window("load")
+        recorder.window(window)
         if wanted["quantization_config"]:
             arguments["quantization_config"] = quantization(wanted["quantization_config"])
         model = auto_class(job).from_pretrained(folder, **arguments)
@@ -77,11 +77,11 @@ def resize(model: torch.nn.Module, rows: int) -> None:
     model.resize_token_embeddings(rows, **({"mean_resizing": False} if has_mean else {}))
 
 
-def prepare(model: torch.nn.Module, job: Job, recorder: Recorder) -> torch.nn.Module:
+def prepare(model: torch.nn.Module, job: Job, recorder: Recorder, window: str = "prepare") -> torch.nn.Module:
     """peft's preparation for k-bit training, and checkpointing where the job turns it on by hand."""
     upcast = job["load"]["upcast"]
     if upcast or job["prepare_kbit"] is not None:
-        recorder.window("prepare")
+        recorder.window(window)
     if upcast:
         cast_as_axolotl(model, torch.float32, upcast, True)
     if job["prepare_kbit"] is not None:
@@ -158,6 +158,7 @@ def build(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | 
         model = llama_factory.with_value_head(model)
     recorder.know(model)
     recorder.reading("after_adapter")
+    axolotl.load_reference(job, lambda: prepare(load(job, recorder, before, kept, axolotl.WINDOW), job, recorder, axolotl.WINDOW), recorder)
     return model
 
 

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
-from . import llama_factory, ms_swift, phases, ppo, second, values
+from . import axolotl, llama_factory, ms_swift, phases, ppo, second, values
 from .batch import evaluates, evaluation_rows, row_count
 from .device import Device
 from .libraries import of_trl
@@ -112,21 +112,6 @@ def ask_all_ranks() -> None:
     GenerationMixin._has_unfinished_sequences = has_unfinished_sequences
 
 
-def with_emptied_cache(cls: Any) -> Any:
-    """The trainer as axolotl derives its own from trl's (axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer)."""
-    import gc
-
-    class AxolotlTrainer(cls):  # type: ignore[misc]
-        def training_step(self, *args: Any, **kwargs: Any) -> torch.Tensor:
-            loss = super().training_step(*args, **kwargs)
-            gc.collect()
-            torch.cuda.empty_cache()
-            return loss
-
-    AxolotlTrainer.__module__ = cls.__module__  # where windows are looked for
-    return AxolotlTrainer
-
-
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, recorder: Recorder) -> Any:
     """The trainer, with windows for what it does while it is built."""
     if llama_factory.is_asked(job):
@@ -136,7 +121,7 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, record
     cls = of_trl(job["loop"]["kind"], "Trainer")
     evaluated = table(job, evaluation_rows(job) * job["evaluation"]["batches"]) if evaluates(job) else None
     if job["trl"]["trainer"] == "axolotl":
-        cls = with_emptied_cache(cls)
+        cls = axolotl.with_emptied_cache(cls)
     if job["distributed"]:
         ask_all_ranks()
     phases.mark_building(cls, recorder)
@@ -145,5 +130,6 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, record
         return ppo.make(job, cls, model, arguments, rows, tokenizer(), progress, recorder)
     second.mark_placing(recorder, job["loop"]["kind"] == "gkd")
     seconds = second.Seconds()
-    return cls(model=model, args=arguments, train_dataset=table(job, row_count(job)), eval_dataset=evaluated,
-               processing_class=tokenizer(), callbacks=[progress], **given_by_name(job, seconds, recorder))
+    with axolotl.loaded_reference(job) as given:
+        return cls(model=model, args=arguments, train_dataset=table(job, row_count(job)), eval_dataset=evaluated,
+                   processing_class=tokenizer(), callbacks=[progress], **given, **given_by_name(job, seconds, recorder))

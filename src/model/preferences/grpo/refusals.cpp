@@ -1,0 +1,113 @@
+// What trl's trainers that generate groups of completions were not compared with.
+#include "model/preferences/grpo/refusals.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/ops/row_order.hpp"
+#include "model/causal_lm/classification.hpp"
+#include "model/layers/liger.hpp"
+#include "spec/listed.hpp"
+#include "spec/network/model.hpp"
+#include "spec/own_trainers.hpp"
+#include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/pair_rows.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::model {
+
+namespace {
+
+/// Families whose generation was compared.
+constexpr std::string_view kGenerating[] = {
+    "arcee", "cohere",  "cohere2", "gemma", "gemma2", "gemma3_text", "glm4",     "gpt2",    "gpt_neox",  "granite",
+    "llama", "mistral", "olmo2",   "phi3",  "qwen2",  "qwen3",       "seed_oss", "smollm3", "starcoder2"};
+
+/// What generation by vLLM in the same process was not compared with: peft merges adapters for it at each step.
+template <class Refuse>
+void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (plan.distributed) refuse("training.use_vllm", "generation by vLLM on several GPUs is not supported", "one GPU");
+    if (plan.load.quantization)
+        refuse("training.use_vllm",
+               "generation by vLLM with quantized weights is not supported: peft merges the adapters into them and "
+               "quantizes them anew with each step",
+               "weights in 16 bits, or generation by transformers");
+    if (!plan.peft) return;
+    if (plan.peft->use_dora) refuse("peft.use_dora", "DoRA with generation by vLLM is not supported", "false");
+    if (plan.peft->lora_bias) refuse("peft.lora_bias", "it is not supported with generation by vLLM", "false");
+    if (!plan.peft->modules_to_save.empty())
+        refuse("peft.modules_to_save", "it is not supported with generation by vLLM", "leave it out");
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.part == ModulePart::embedding)
+            return refuse("peft.target_modules", "adapters of the embedding with generation by vLLM are not supported",
+                          "leave the embedding out");
+}
+
+/// How tokens are drawn.
+template <class Refuse>
+void refuse_in_sampling(const TrainPlan& plan, const Refuse& refuse) {
+    const GrpoPlan& grpo = plan.preference.grpo;
+    if (!grpo.vllm_share && grpo.top_k > engine::kMostSortedInPlace)
+        refuse("training.top_k",
+               fmt::format("more than {} tokens, whose order takes another sort, are not supported",
+                           engine::kMostSortedInPlace),
+               "fewer");
+    if (grpo.has_top_p &&
+        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps) ==
+            1)
+        refuse("training.top_p", "a generation of one row, whose sums take another scan, is not supported", "two rows");
+}
+
+}  // namespace
+
+bool has_compared_generation(const ModelSpec& spec) { return is_listed(kGenerating, spec.model_type); }
+
+bool has_windows_of_qwen(const ModelSpec& spec) { return spec.sliding_window && spec.model_type.starts_with("qwen"); }
+
+void refuse_generation(const ModelSpec& spec, std::vector<Problem>& problems) {
+    const bool generates = has_compared_generation(spec);
+    if (!generates || has_windows_of_qwen(spec))
+        problems.push_back({"loop.kind",
+                            fmt::format("generation by {} {} was not compared yet",
+                                        generates ? "windows of" : "networks of the type", spec.model_type),
+                            "the dense families are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, ..."});
+    if (spec.rope_type == "dynamic" || spec.rope_type == "longrope")
+        problems.push_back(
+            {"model.rope_scaling", "frequencies that follow the length were not compared with generation", ""});
+}
+
+void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
+    const auto refuse = [&](const char* where, std::string what, const char* hint) {
+        problems.push_back({where, std::move(what), hint});
+    };
+    const TrainPlan& plan = run.plan;
+    if (plan.distributed && !by_ms_swift(plan) && !run.stack.dpo_scores_in_chunks())
+        refuse("distributed",
+               fmt::format("{} of trl {} on several GPUs is not supported", trainer_of(plan.loop.kind),
+                           text_of(run.stack.trl)),
+               "one GPU, or trl 1.16");
+    refuse_generation(run.spec, problems);
+    const bool packs = plan.load.attention == AttentionImplementation::flash_attention_2;
+    if (plan.load.attention == AttentionImplementation::eager || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
+        refuse("load.attn_implementation",
+               "generation with another attention than flash_attention_2 and sdpa's own choice is not supported",
+               "sdpa, flash_attention_2");
+    if (packs && plan.batch.pairs.prompt.size() > 1 &&
+        plan.preference.grpo.generation_steps(plan.training.gradient_accumulation_steps) != 1)
+        refuse("batch.prompt_length",
+               "the package flash_attn packs tokens, and which prompts share a batch is drawn at random",
+               "padded: true, or batches that are generated one at a time");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
+    if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
+        refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
+    const GrpoPlan& grpo = plan.preference.grpo;
+    refuse_in_sampling(plan, refuse);
+    if (grpo.vllm_share) refuse_beside_vllm(run, refuse);
+    if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
+}
+
+}  // namespace vramfit::model

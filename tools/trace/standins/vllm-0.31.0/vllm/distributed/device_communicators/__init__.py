@@ -1,0 +1,1 @@
+"""Of vllm.distributed.device_communicators, what trl imports."""
