@@ -59,8 +59,9 @@ std::string shell_word(std::string_view text) {
 
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
-    for (const auto table : {recipe_flags(), method_flags(), load_flags(), training_flags(), preference_flags(),
-                             grpo_flags(), ppo_flags(), second_flags(), unsloth_flags(), card_flags(), several_gpus_flags()}) {
+    for (const auto table :
+         {recipe_flags(), method_flags(), load_flags(), training_flags(), preference_flags(), grpo_flags(), ppo_flags(),
+          second_flags(), unsloth_flags(), card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;

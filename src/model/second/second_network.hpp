@@ -26,7 +26,7 @@ struct EvaluatedNetworks {
     std::deque<EvaluatedNetwork> reward_models;  ///< in the order of the plan
     std::optional<EvaluatedNetwork> teacher;
     std::optional<EvaluatedNetwork> value_model;  ///< which is trained
-    bool are_loaded = false;  ///< as far as the script loads them
+    bool are_loaded = false;                      ///< as far as the script loads them
 };
 
 /// Once: what the script loads onto the card before it makes the trainer. Windows of their own, behind which `trainer`
