@@ -11,6 +11,7 @@
 #include "trainers/trainer_format.hpp"
 #include "trainers/unknown_keys.hpp"
 #include "trainers/unsloth.hpp"
+#include "vramfit/spec/attention.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -277,6 +278,7 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
         draft.job.model = under_release(draft.job.model, question.stack);
         draft.has_model = true;
         refuse_text_part(named, draft, reading);
+        draft.job.plan.load.attention = default_attention(draft.job.model);
         const bool flag = named.place.file.empty();
         reading.inputs.push_back(
             {"model", draft.job.model.name, flag ? InputSource::flag : InputSource::file, named.key, named.place});

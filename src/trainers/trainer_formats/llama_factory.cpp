@@ -95,20 +95,15 @@ void read_factory_attention(Reader& reader, Draft& draft) {
                              "LLaMA-Factory runs gpt-oss with FlashAttention-3 of the hub (kernels-community/"
                              "vllm-flash-attn3) whatever flash_attn says, and what that takes is not known",
                              "axolotl, trl and Trainer run it with eager attention unless told otherwise");
-    constexpr Named<AttentionImplementation> kNames[] = {
-        {"auto", AttentionImplementation::sdpa},
-        {"sdpa", AttentionImplementation::sdpa},
-        {"disabled", AttentionImplementation::eager},
-        {"off", AttentionImplementation::eager},
-        {"false", AttentionImplementation::eager},
-        {"fa2", AttentionImplementation::flash_attention_2},
-        {"flash_attention_2", AttentionImplementation::flash_attention_2}};
-    if (reader.has("flash_attn")) {
-        if (const auto chosen = choice<AttentionImplementation>(reader, "flash_attn", kNames)) attention = *chosen;
-    } else {
-        reader.assume("flash_attn", "auto");
-    }
-    const std::string asked = reader.text("flash_attn").value_or("auto");
+    const Named<AttentionImplementation> names[] = {{"auto", attention},  // what from_pretrained chooses
+                                                    {"sdpa", AttentionImplementation::sdpa},
+                                                    {"disabled", AttentionImplementation::eager},
+                                                    {"off", AttentionImplementation::eager},
+                                                    {"false", AttentionImplementation::eager},
+                                                    {"fa2", AttentionImplementation::flash_attention_2},
+                                                    {"flash_attention_2", AttentionImplementation::flash_attention_2}};
+    const std::string asked = reader.text_or("flash_attn", "auto");
+    if (const auto chosen = choice<AttentionImplementation>(reader, "flash_attn", names)) attention = *chosen;
     if ((model == "gemma2" && asked == "auto") || (model == "youtu" && (asked == "auto" || asked == "sdpa"))) {
         attention = AttentionImplementation::eager;
         reader.derive("load.attn_implementation", "eager", "LLaMA-Factory runs this model so unless flash_attn is fa2");

@@ -28,6 +28,7 @@ TEST_CASE("LLaMA-Factory runs Gemma 2 with eager attention unless told otherwise
     CHECK(attention("gemma-2-9b", "flash_attn: sdpa\n") == AttentionImplementation::sdpa);
     CHECK(attention("gemma-2-9b", "flash_attn: fa2\n") == AttentionImplementation::flash_attention_2);
     CHECK(attention("llama-3.2-1b") == AttentionImplementation::sdpa);
+    CHECK(attention("bloom-7b1") == AttentionImplementation::eager);  // which has no sdpa
     CHECK(attention("llama-3.2-1b", "flash_attn: disabled\n") == AttentionImplementation::eager);
 }
 
