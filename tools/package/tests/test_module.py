@@ -75,7 +75,7 @@ class Questions(unittest.TestCase):
             self.assertEqual([answer.verdict for answer in check.answers], ["fits", "too_large"])
             self.assertEqual(check.plan["peft"]["r"], 16)
             config.write_text(
-                "base_model: llama-3.2-1b\ndatasets: []\nrl: grpo\nsequence_len: 512\nadapter: lora\nlora_r: 8\nbf16: true\n"
+                "base_model: llama-3.2-1b\ndatasets: []\nrl: ebft\nsequence_len: 512\nadapter: lora\nlora_r: 8\nbf16: true\n"
                 "micro_batch_size: 1\n"
             )
             with self.assertRaises(vramfit.Unsupported) as caught:
