@@ -46,11 +46,7 @@ void read_axolotl_group_loss(Reader& reader, GrpoPlan& grpo) {
     if (const auto loss = choice<GroupLoss>(reader, "trl.loss_type", kGroupLossNames)) grpo.loss = *loss;
     if (const auto level = choice<SamplingLevel>(reader, "trl.importance_sampling_level", kSamplingLevelNames))
         grpo.level = *level;
-    const Value* scale = reader.value("trl.scale_rewards");
-    if (scale && scale->kind == Value::Kind::boolean)
-        grpo.scale = reader.boolean("trl.scale_rewards").value_or(true) ? RewardScale::group : RewardScale::none;
-    else if (const auto named = choice<RewardScale>(reader, "trl.scale_rewards", kRewardScaleNames))
-        grpo.scale = *named;
+    read_reward_scale(reader, grpo, "trl.scale_rewards");
     grpo.corrects_divergence = reader.boolean("trl.use_bias_correction_kl");
     grpo.masks_truncated = reader.boolean("trl.mask_truncated_completions").value_or(false);
 }

@@ -74,11 +74,11 @@ void read_ratios(Reader& reader, GrpoPlan& grpo) {
     grpo.clips_both_sides = delta && delta->kind != Value::Kind::null;
 }
 
-void read_reward_scale(Reader& reader, GrpoPlan& grpo) {
-    const Value* given = reader.value("scale_rewards");
+void read_reward_scale(Reader& reader, GrpoPlan& grpo, std::string_view key) {
+    const Value* given = reader.value(key);
     if (given && given->kind == Value::Kind::boolean)
-        grpo.scale = reader.boolean("scale_rewards").value_or(true) ? RewardScale::group : RewardScale::none;
-    else if (const auto scale = choice<RewardScale>(reader, "scale_rewards", kRewardScaleNames))
+        grpo.scale = reader.boolean(key).value_or(true) ? RewardScale::group : RewardScale::none;
+    else if (const auto scale = choice<RewardScale>(reader, key, kRewardScaleNames))
         grpo.scale = *scale;
 }
 

@@ -30,7 +30,7 @@ void read_generation(Reader& reader, TrainPlan& plan);
 /// What the loss of GRPO asks besides its name.
 void read_ratios(Reader& reader, GrpoPlan& grpo);
 /// scale_rewards: a name, or whether to.
-void read_reward_scale(Reader& reader, GrpoPlan& grpo);
+void read_reward_scale(Reader& reader, GrpoPlan& grpo, std::string_view key = "scale_rewards");
 
 /// What tokens are drawn from; vLLM does it in memory of its own.
 void read_sampling(Reader& reader, GrpoPlan& grpo);

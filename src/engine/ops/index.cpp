@@ -246,6 +246,18 @@ Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values) {
 
 Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }
 
+// The result is there before the numbers are cast. ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all elements are
+// in one row.
+Tensor cumsum_last(const Tensor& t) {
+    Session& session = t.session();
+    Tensor out = empty(session, t.sizes(), DType::int64, Op::cumsum);
+    const Tensor numbers = to(t, DType::int64);
+    Size rows = 1;
+    for (int i = 0; i + 1 < t.dim(); ++i) rows *= t.size(i);
+    if (session.decide("one row", rows == 1)) use_scratch(session, scan_scratch(session, t.size(-1)), Op::scan);
+    return out;
+}
+
 Tensor cumsum_row(const Tensor& t) {
     Session& session = t.session();
     Tensor out = empty(session, t.sizes(), DType::int32, Op::cumsum);

@@ -53,6 +53,9 @@ Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values);
 /// torch.histc(t, bins, min, max) of an int32 tensor.
 Tensor histc(const Tensor& t, Size bins);
 
+/// t.cumsum(-1) of flags or integers: int64.
+Tensor cumsum_last(const Tensor& t);
+
 /// torch.cumsum(t, 0, dtype=int32): t -- [N] int32, N below a tile of the scan (896).
 Tensor cumsum_row(const Tensor& t);
 

@@ -76,7 +76,6 @@ Reference load_before_policy(const Run& run) {
 
 // axolotl 0.19 train.py setup_reference_model; loaders/model.py ModelLoader.load empties the cache behind each model.
 Reference load_behind_policy(const Run& run) {
-    if (run.plan.preference.reference_source == ReferenceSource::trainer) return {};
     Recorder& recorder = run.session.recorder;
     recorder.empty_cache();
     recorder.begin({PhaseKind::load_reference});

@@ -9,8 +9,8 @@
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
-#include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/in_place.hpp"
+#include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
@@ -95,14 +95,7 @@ void look_for_padding(const Tensor& mask) {
 
 /// attention_mask.long().cumsum(-1) - 1, 0 where nothing is to be seen.
 Tensor positions_of(const Tensor& mask) {
-    Tensor positions = [&] {
-        const Tensor numbers = to(mask, DType::int64);
-        Tensor sum = empty(mask.session(), mask.sizes(), DType::int64, Op::cumsum);
-        // ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all elements are in one row.
-        if (mask.session().decide("one row", mask.size(0) == 1))
-            use_scratch(mask.session(), scan_scratch(mask.session(), mask.size(1)), Op::scan);
-        return sum;
-    }();
+    Tensor positions = cumsum_last(to(mask, DType::int64));
     positions = sub(positions, 1);
     const Tensor padded = compare(Op::eq, mask);
     Tensor out = clone_contiguous(positions);
@@ -254,8 +247,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
     kwargs.position_ids.reset();
     s.unfinished_sequences.reset();
     for (Tensor* t : {&model_inputs.input_ids, &model_inputs.position_ids, &model_inputs.attention_mask}) t->reset();
-    for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens, &s.this_peer_finished})
-        t->reset();
+    for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens}) t->reset();
     return s.input_ids;
 }
 

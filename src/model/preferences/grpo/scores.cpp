@@ -51,6 +51,14 @@ ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, co
     return {joined(prompt_ids, completion_ids), joined(prompt_mask, completion_mask), completion_ids.size(1)};
 }
 
+void take_rows(const Run& run, const ScoredRows& rows, std::int64_t chunk, Batch& inputs) {
+    const Size& batch = run.sizes.batch;
+    inputs.input_ids = slice(rows.ids, 0, batch * chunk, batch * (chunk + 1));
+    inputs.attention_mask = slice(rows.mask, 0, batch * chunk, batch * (chunk + 1));
+    inputs.padded = group_rows(run.plan).pads;
+    inputs.missing = missing_of_rows(run);
+}
+
 CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
                                    const ScoreParts& parts, const Place& place, const ForwardWrapper& wrapper) {
     if (!run.stack.dpo_scores_in_chunks()) return whole_completion_scores(run, network, rows, place);
@@ -64,10 +72,7 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
     FusedOutput outputs;
     const auto chunks = session.decide("batches of rows", rows.ids.size(0) / batch);
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        inputs.input_ids = slice(rows.ids, 0, batch * chunk, batch * (chunk + 1));
-        inputs.attention_mask = slice(rows.mask, 0, batch * chunk, batch * (chunk + 1));
-        inputs.padded = group.pads;
-        inputs.missing = missing_of_rows(run);
+        take_rows(run, rows, chunk, inputs);
         {
             const Tensor padded = compare(Op::eq, inputs.attention_mask);
             inputs.labels = masked_fill(inputs.input_ids, padded);

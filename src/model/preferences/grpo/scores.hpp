@@ -24,6 +24,9 @@ struct ScoredRows {
 ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, const Tensor& prompt_mask,
                       const Tensor& completion_mask);
 
+/// The rows of one batch of training among them, in place of those before.
+void take_rows(const Run& run, const ScoredRows& rows, std::int64_t chunk, Batch& inputs);
+
 /// The policy's head gives entropies, asked for or not; the one of a reference of its own does not.
 inline constexpr ScoreParts kPolicyParts = {.entropy = true};
 

@@ -24,10 +24,7 @@ CompletionScores whole_completion_scores(const Run& run, const Network& network,
     Tensor logits;
     const auto chunks = session.decide("batches of rows", rows.ids.size(0) / batch);
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        inputs.input_ids = slice(rows.ids, 0, batch * chunk, batch * (chunk + 1));
-        inputs.attention_mask = slice(rows.mask, 0, batch * chunk, batch * (chunk + 1));
-        inputs.padded = group_rows(run.plan).pads;
-        inputs.missing = missing_of_rows(run);
+        take_rows(run, rows, chunk, inputs);
         inputs.logits_to_keep = completion + 1;
         outputs = prepared_forward(run, network, inputs, {}, place);
         if (trains) begin_loss(run, place);

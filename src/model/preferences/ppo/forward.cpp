@@ -2,7 +2,6 @@
 #include "model/preferences/ppo/forward.hpp"
 
 #include "engine/ops/copy.hpp"
-#include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/shape.hpp"
@@ -15,26 +14,11 @@ namespace vramfit::model {
 
 using namespace engine;
 
-namespace {
-
-/// attention_mask.cumsum(1): the result is there before the mask is cast.
-Tensor running_count(const Tensor& mask) {
-    Session& session = mask.session();
-    Tensor out = empty(session, mask.sizes(), DType::int64, Op::cumsum);
-    const Tensor numbers = to(mask, DType::int64);
-    // ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all elements are in one row.
-    if (session.decide("one row", mask.size(0) == 1))
-        use_scratch(session, scan_scratch(session, mask.size(1)), Op::scan);
-    return out;
-}
-
-}  // namespace
-
 Batch given_rows(const Run& run, const Tensor& query_responses) {
     Batch out;
     out.attention_mask = compare(Op::ne, query_responses);
     {
-        const Tensor sum = running_count(out.attention_mask);
+        const Tensor sum = cumsum_last(out.attention_mask);
         const Tensor numbers = to(out.attention_mask, DType::int64);
         out.position_ids = sub(sum, numbers);
     }

@@ -59,8 +59,7 @@ Tensor all_true(const Arguments& a) {
     return reduce(t, (1u << t.dim()) - 1, false, DType::boolean, Op::all);
 }
 
-/// Of flags or integers over the last dimension, of other numbers over any. ATen/native/cuda/ScanUtils.cuh scan_dim:
-/// cub where all are in one row.
+/// Of flags or integers over the last dimension, of other numbers over any.
 Tensor running_sum(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const auto dtype = a.dtype(a.find("dtype"));
@@ -73,12 +72,7 @@ Tensor running_sum(const Arguments& a) {
         return engine::running_sum(t);
     }
     if (!last || is_floating(t.dtype()) || dtype) a.refuse("such a running sum");
-    Tensor sums = empty(a.session(), t.sizes(), DType::int64, Op::cumsum);
-    const Tensor numbers = to(t, DType::int64);
-    Size rows = 1;
-    for (int i = 0; i + 1 < t.dim(); ++i) rows *= t.size(i);
-    if (rows == 1) use_scratch(a.session(), scan_scratch(a.session(), t.size(-1)), Op::scan);
-    return sums;
+    return cumsum_last(t);
 }
 
 /// torch.diff over the last dimension: neighbours are subtracted.
