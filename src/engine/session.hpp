@@ -23,9 +23,10 @@ namespace vramfit::engine {
 /// The thread that runs: forward and Python in `main`, the backward pass in `autograd`.
 enum class Thread : std::uint8_t { main, autograd };
 
-/// Library handles' scratch that stays once taken, one for each thread (ATen/cuda/CublasHandlePool.cpp).
+/// Library handles' scratch that stays once taken, one for each thread and stream (ATen/cuda/CublasHandlePool.cpp).
 struct Workspaces {
-    Tensor cublas[2];
+    Tensor cublas[2];            ///< on the default stream
+    Tensor of_stream[kStreams];  ///< cuBLAS' on the others, which the main thread alone multiplies on
     Tensor cublaslt[2];
 };
 

@@ -230,18 +230,30 @@ Device device_from(std::string_view text, std::string_view where) {
 
 namespace {
 
-// NVIDIA/nccl issue 964: four A100 with NVLink, what one communicator takes: 544 MiB for two ranks, 688 for more.
-Device with_communicator(Device device, const std::optional<DistributedPlan>& distributed) {
-    if (!distributed || distributed->world_size == 1 || device.communicator.count > 0) return device;
-    const auto of = [](std::int64_t ranks) { return (ranks == 2 ? 544 : 688) * kMiB; };
+/// NVIDIA/nccl issue 964: four A100 with NVLink, what one communicator takes: 544 MiB for two ranks, 688 for more.
+std::int64_t buffers_of(std::int64_t ranks) { return (ranks == 2 ? 544 : 688) * kMiB; }
+
+/// What communicators have between the ranks of a run, and between it and vLLM on a server (vllm 0.31
+/// distributed/device_communicators/pynccl.py PyNcclCommunicator), of which one worker is assumed.
+Bytes buffers_of(const TrainPlan& plan) {
+    Bytes out;
+    if (plan.preference.grpo.vllm_on_server && generates_rows(plan.loop.kind)) out += Bytes{buffers_of(2)};
+    const std::optional<DistributedPlan>& distributed = plan.distributed;
+    if (!distributed || distributed->world_size == 1) return out;
     // accelerate 1.15: those that share a sequence have a communicator of their own, unless they are all.
     const std::int64_t context = distributed->context_size();
     const bool own = context > 1 && context < distributed->world_size;
     // So have those that share a network of which others have a copy, and those that have the same part of it.
     const std::int64_t shard = distributed->shard_size();
     const std::int64_t copies = distributed->world_size / shard;
-    const std::int64_t groups = (copies > 1 ? of(copies) : 0) + (copies > 1 && shard > 1 ? of(shard) : 0);
-    const Bytes buffers{of(distributed->world_size) + (own ? of(context) : 0) + groups};
+    const std::int64_t groups =
+        (copies > 1 ? buffers_of(copies) : 0) + (copies > 1 && shard > 1 ? buffers_of(shard) : 0);
+    return out + Bytes{buffers_of(distributed->world_size) + (own ? buffers_of(context) : 0) + groups};
+}
+
+Device with_communicator(Device device, const TrainPlan& plan) {
+    const Bytes buffers = device.communicator.count > 0 ? Bytes{} : buffers_of(plan);
+    if (buffers.count == 0) return device;
     device.communicator = buffers;
     device.context += buffers;
     device.notes.push_back({NoteKind::assumed_communicator,
@@ -297,7 +309,7 @@ Device beside_vllm(Device device, const TrainPlan& plan) {
 Device of_process(Device device, const TrainPlan& plan) {
     if (plan.loop.kind == LoopKind::unsloth && device.alloc_conf.empty())
         device.alloc_conf = "expandable_segments:True";
-    return beside_vllm(with_communicator(std::move(device), plan.distributed), plan);
+    return beside_vllm(with_communicator(std::move(device), plan), plan);
 }
 
 Device with_reserve(Device device, Bytes reserve, std::string_view where) {

@@ -131,8 +131,8 @@ void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
             problems.unsupported(training.path(problem->key), problem->what, problem->hint);
         return;
     }
-    plan.vllm_share = asked.share;
-    plan.vllm_context = context;
+    put(asked, plan);
+    if (!plan.vllm_on_server) plan.vllm_context = context;
     plan.corrects_sampling = corrected.corrects_sampling;
     plan.correction = corrected.correction;
 }
@@ -145,7 +145,7 @@ void read_drawn_from(ObjectReader& training, GrpoPlan& plan) {
     if (const auto share = training.real("top_p", {.low = 0, .high = 1})) asked.has_top_p = *share < 1;
     if (training.has("min_p"))
         asked.has_min_p = training.real("min_p", {.low = 0, .high = 1}, Null::absent).has_value();
-    if (plan.vllm_share) return;
+    if (plan.generates_by_vllm()) return;
     plan.top_k = asked.top_k;
     plan.has_top_p = asked.has_top_p;
     plan.has_min_p = asked.has_min_p;
@@ -240,9 +240,10 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
     if (grpo.has_top_p) arguments.put("top_p", JsonValue::of(0.9));
     if (grpo.has_min_p) arguments.put("min_p", JsonValue::of(0.1));
     if (grpo.masks_truncated) arguments.put("mask_truncated_completions", JsonValue::of(true));
-    if (grpo.vllm_share) {
+    if (grpo.generates_by_vllm()) {
         arguments.put("use_vllm", JsonValue::of(true));
-        arguments.put("vllm_gpu_memory_utilization", JsonValue::of(*grpo.vllm_share));
+        if (grpo.vllm_on_server) arguments.put("vllm_mode", JsonValue::of("server"));
+        if (grpo.vllm_share) arguments.put("vllm_gpu_memory_utilization", JsonValue::of(*grpo.vllm_share));
         if (grpo.vllm_context) arguments.put("vllm_max_model_length", JsonValue::of(*grpo.vllm_context));
         if (plan.loop.kind == LoopKind::grpo) {
             arguments.put("vllm_importance_sampling_correction", JsonValue::of(grpo.corrects_sampling));

@@ -112,6 +112,7 @@ void read_load(ObjectReader& load, LoadPlan& plan) {
     ObjectReader::set(plan.gradient_checkpointing, load.boolean("gradient_checkpointing"));
     plan.text_part = load.boolean("text_part");
     plan.upcast = load.choice<UpcastParts>("upcast", kUpcastNames, Null::absent);
+    ObjectReader::set(plan.upcast_stays, load.boolean("upcast_stays"));
     plan.cast_after_adapter = load.choice<DType>("cast_after_adapter", kLoadDTypes, Null::absent);
     load.refuse_unknown();
 }

@@ -71,6 +71,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
     if (plan.text_part) out.put("text_part", JsonValue::of(*plan.text_part));
     if (plan.upcast) out.put("upcast", or_null(plan.upcast));
+    if (plan.upcast_stays) out.put("upcast_stays", JsonValue::of(true));
     out.put("cast_after_adapter", or_null(plan.cast_after_adapter));
     return out;
 }

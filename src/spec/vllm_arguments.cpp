@@ -6,12 +6,7 @@
 namespace vramfit {
 
 std::optional<VllmProblem> problem_of(const VllmArguments& arguments) {
-    // vllm distributed/weight_transfer/packed_tensor.py: its buffers are not known.
-    if (arguments.mode == "server")
-        return VllmProblem{ErrorKind::unsupported, "vllm_mode",
-                           "vLLM on a server is not supported: with each step its client packs the weights into "
-                           "buffers of 1 GiB and more on the trainer's GPU",
-                           "colocate is supported"};
+    if (arguments.on_server()) return std::nullopt;
     if (arguments.mode != "colocate")
         return VllmProblem{
             ErrorKind::invalid, "vllm_mode",
@@ -29,6 +24,11 @@ std::optional<VllmProblem> problem_of(const VllmArguments& arguments) {
         return VllmProblem{ErrorKind::unsupported, "vllm_tensor_parallel_size", "vLLM on several GPUs is not supported",
                            "1"};
     return std::nullopt;
+}
+
+void put(const VllmArguments& arguments, GrpoPlan& plan) {
+    plan.vllm_on_server = arguments.on_server();
+    plan.vllm_share = plan.vllm_on_server ? std::nullopt : std::optional(arguments.share);
 }
 
 }  // namespace vramfit

@@ -58,7 +58,7 @@ void read_axolotl_sampling(Reader& reader, GrpoPlan& grpo) {
     grpo.penalizes_repetition = penalty != 1;
     if (penalty <= 0)
         reader.invalid("trl.repetition_penalty", "transformers stops: it has to be strictly positive", "1.1");
-    if (grpo.vllm_share) return;
+    if (grpo.generates_by_vllm()) return;
     grpo.top_k = reader.integer("trl.top_k").value_or(0);
     grpo.has_top_p = reader.real("trl.top_p").value_or(1) < 1;
     grpo.has_min_p = reader.real("trl.min_p").has_value();
@@ -75,11 +75,6 @@ void read_axolotl_vllm(Reader& reader, GrpoPlan& grpo) {
     const auto correction =
         choice<SamplingCorrectionMode>(reader, "trl.vllm_importance_sampling_mode", kSamplingCorrectionNames);
     if (!reader.boolean("trl.use_vllm").value_or(false)) return;
-    if (asked.mode == "server")
-        return reader.refuse("trl.use_vllm",
-                             "vLLM on a server, which axolotl takes where vllm_mode says nothing else, is not "
-                             "predicted: what the trainer keeps to send it weights was not compared",
-                             "vllm_mode: colocate, or use_vllm: false");
     if (const auto problem = problem_of(asked)) {
         const bool under_vllm = problem->key.find("utilization") != std::string::npos ||
                                 problem->key.find("tensor_parallel") != std::string::npos;
@@ -89,7 +84,7 @@ void read_axolotl_vllm(Reader& reader, GrpoPlan& grpo) {
         if (problem->kind == ErrorKind::invalid) return reader.invalid(key, problem->what, problem->hint);
         return reader.refuse(key, problem->what, problem->hint);
     }
-    grpo.vllm_share = asked.share;
+    put(asked, grpo);
     grpo.corrects_sampling = corrects;
     if (correction) grpo.correction = *correction;
 }

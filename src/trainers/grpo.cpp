@@ -135,8 +135,8 @@ void read_vllm(Reader& reader, LoopKind loop, GrpoPlan& plan) {
             reader.refuse(problem->key, problem->what, problem->hint);
         return;
     }
-    plan.vllm_share = asked.share;
-    plan.vllm_context = context;
+    put(asked, plan);
+    if (!plan.vllm_on_server) plan.vllm_context = context;
     plan.corrects_sampling = corrected.corrects_sampling;
     plan.correction = corrected.correction;
 }
@@ -155,7 +155,7 @@ void read_sampling(Reader& reader, GrpoPlan& grpo) {
             "repetition_penalty",
             fmt::format("transformers stops: `penalty` has to be a strictly positive float, but is {}", penalty),
             "a number above 0, 1.1");
-    if (grpo.vllm_share) return;
+    if (grpo.generates_by_vllm()) return;
     const auto share = [&](const char* key) {
         const std::optional<double> given = reader.real(key);
         if (given && *given > 1)

@@ -44,8 +44,11 @@ struct GrpoPlan {
 
     std::optional<double> vllm_share;          ///< vLLM in the same process generates: vllm_gpu_memory_utilization
     std::optional<std::int64_t> vllm_context;  ///< vllm_max_model_length
+    bool vllm_on_server = false;               ///< vLLM on a GPU of its own generates: vllm_mode server
     bool corrects_sampling = true;             ///< of GRPO with vLLM: vllm_importance_sampling_correction
     SamplingCorrectionMode correction = SamplingCorrectionMode::sequence_mask;
+
+    bool generates_by_vllm() const { return vllm_share || vllm_on_server; }
 
     /// Batches whose completions are generated at once.
     std::int64_t generation_steps(std::int64_t gradient_accumulation_steps) const {

@@ -28,7 +28,7 @@ struct QuantizationPlan {
     friend bool operator==(const QuantizationPlan&, const QuantizationPlan&) = default;
 };
 
-/// Parts of a loaded model that axolotl casts to float32 and back (loaders/model.py _configure_embedding_dtypes).
+/// Parts of a loaded model that axolotl casts to float32 (loaders/model.py _configure_embedding_dtypes).
 enum class UpcastParts : std::uint8_t { norms, norms_and_embeddings };
 
 /// `from_pretrained` and what is called right after it.
@@ -48,6 +48,7 @@ struct LoadPlan {
     /// AutoModelForCausalLM loads.
     std::optional<bool> text_part;
     std::optional<UpcastParts> upcast;  ///< in float32 around prepare_kbit, then in `dtype`; routers stay in float32
+    bool upcast_stays = false;          ///< ... and nothing is cast back
     std::optional<DType> cast_after_adapter;
     bool without_threads = false;  ///< HF_DEACTIVATE_ASYNC_LOAD (transformers 5): a tensor is read when it is placed
 

@@ -231,6 +231,7 @@ struct Stack {
     bool grpo_weights_divergence() const;          ///< use_bias_correction_kl where nothing is said
     std::int64_t group_completion_tokens() const;  ///< max_completion_length where nothing is said
     bool luspo_masks_tokens() const;               ///< ... before they are added up
+    bool vllm_client_packs_weights() const;        ///< of a server, in buffers; else it sends them one by one
     bool grpo_may_have_no_sampled_score() const;   ///< a log-probability of vLLM's may be NaN
     bool trl_leaves_magnitudes() const;            ///< of DoRA, where it casts adapters over packed weights
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/grpo_plan.hpp"
 
 namespace vramfit {
 
@@ -15,6 +16,8 @@ struct VllmArguments {
     double share = 0.3;                ///< vllm_gpu_memory_utilization
     bool sleeps = false;               ///< vllm_enable_sleep_mode
     std::int64_t tensor_parallel = 1;  ///< vllm_tensor_parallel_size
+
+    bool on_server() const { return mode == "server"; }
 };
 
 /// Why arguments are refused, and which one it is.
@@ -25,6 +28,9 @@ struct VllmProblem {
     std::string hint;
 };
 
+/// On a server trl does not look at the others.
 std::optional<VllmProblem> problem_of(const VllmArguments& arguments);
+/// What they say of who generates.
+void put(const VllmArguments& arguments, GrpoPlan& plan);
 
 }  // namespace vramfit

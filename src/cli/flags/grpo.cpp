@@ -31,8 +31,16 @@ double share_from(std::string_view value, const std::string& where) {
 /// What trl's arguments of vLLM may be, which has to generate. Throws Error.
 void judge_vllm(const Job& job, const VllmArguments& asked, const std::string& where) {
     if (const auto problem = problem_of(asked)) throw Error(problem->kind, where, problem->what, problem->hint);
-    if (!job.plan.preference.grpo.vllm_share)
+    if (!job.plan.preference.grpo.generates_by_vllm())
         throw Error(ErrorKind::invalid, where, "transformers generates, not vLLM", "add --use_vllm");
+}
+
+/// The same of arguments that say nothing to a server. Throws Error.
+void judge_share(const Job& job, const VllmArguments& asked, const std::string& where) {
+    judge_vllm(job, asked, where);
+    if (job.plan.preference.grpo.vllm_on_server)
+        throw Error(ErrorKind::invalid, where, "it is for vLLM in the trainer's process; a server has its own",
+                    "leave it out, or give --vllm_mode colocate");
 }
 
 constexpr PlanFlag kGrpoFlags[] = {
@@ -120,32 +128,36 @@ constexpr PlanFlag kGrpoFlags[] = {
          grpo_of(job).normalizes_advantages = boolean_from(value, where);
      }},
     {"use_vllm", "", "BOOL", "true", kGrpo,
-     "vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]",
+     "vLLM generates, in the same process or on a server [false: transformers generates]",
      [](Job& job, std::string_view value, const std::string& where) {
-         auto& share = grpo_of(job).vllm_share;
-         if (!boolean_from(value, where))
-             share.reset();
-         else if (!share)
-             share = VllmArguments{}.share;
+         GrpoPlan& grpo = grpo_of(job);
+         if (!boolean_from(value, where)) {
+             grpo.vllm_share.reset();
+             grpo.vllm_on_server = false;
+         } else if (!grpo.generates_by_vllm()) {
+             put(VllmArguments{}, grpo);
+         }
      }},
-    {"vllm_mode", "", "MODE", nullptr, kGrpo, "colocate; a server is not predicted [colocate]",
+    {"vllm_mode", "", "MODE", nullptr, kGrpo,
+     "colocate: in the same process, its share of the GPU is kept free; server: on a GPU of its own [colocate]",
      [](Job& job, std::string_view value, const std::string& where) {
          VllmArguments asked;
          asked.mode = value;
          judge_vllm(job, asked, where);
+         if (asked.on_server() || grpo_of(job).vllm_on_server) put(asked, grpo_of(job));
      }},
     {"vllm_gpu_memory_utilization", "", "X", nullptr, kGrpo, "The share of the GPU that vLLM takes [0.3]",
      [](Job& job, std::string_view value, const std::string& where) {
          VllmArguments asked;
          asked.share = number_from(value, where);
-         judge_vllm(job, asked, where);
+         judge_share(job, asked, where);
          grpo_of(job).vllm_share = asked.share;
      }},
     {"vllm_max_model_length", "", "N", nullptr, kGrpo,
      "Tokens of prompt and completion that vLLM keeps keys and values of; it stops where its share does not hold them "
      "[the model's]",
      [](Job& job, std::string_view value, const std::string& where) {
-         judge_vllm(job, {}, where);
+         judge_share(job, {}, where);
          grpo_of(job).vllm_context = integer_from(value, where);
      }},
     {"vllm_enable_sleep_mode", "", "BOOL", "true", kGrpo, "Not predicted: vLLM holds its share all the time [false]",

@@ -105,7 +105,7 @@ void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
     };
     cast(DType::float32, true);
     if (run.plan.prepare_kbit) prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);
-    cast(run.plan.load.dtype, false);
+    if (!run.plan.load.upcast_stays) cast(run.plan.load.dtype, false);
 }
 
 void cast_to_bf16_by_trl(const Run& run, Network& network) {

@@ -24,6 +24,7 @@
 #include "model/preferences/distillation/rows.hpp"
 #include "model/preferences/grpo/loss.hpp"
 #include "model/preferences/grpo/sequence_loss.hpp"
+#include "model/preferences/grpo/weight_sync.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/loss.hpp"
 #include "model/preferences/online/loss.hpp"
@@ -333,6 +334,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
         if (is_packed) wait_for_rows();
         const bool has_own = by_ms_swift(run.plan) || reference.network;  // or was given one
         if (asks_reference(run.plan) && !has_own) reference = make_reference(run, network);
+        open_weight_sync(run);
         place_evaluated_networks(run);
         if (run.plan.preference.precompute_ref_log_probs && !precomputes_in_training(run.plan))
             precompute_references(run, network);

@@ -203,7 +203,7 @@ template <class Refuse>
 void refuse_in_swift_groups(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
     const GrpoPlan& grpo = plan.preference.grpo;
-    if (grpo.vllm_share)
+    if (grpo.generates_by_vllm())
         refuse("training.use_vllm", "generation by vLLM with ms-swift is not supported",
                "generation by transformers, or trl's GRPO with another stack");
     if (!plan.reward_models.empty())

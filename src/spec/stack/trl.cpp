@@ -52,6 +52,8 @@ bool Stack::grpo_weights_divergence() const { return trl >= Version{1, 16, 0}; }
 std::int64_t Stack::group_completion_tokens() const { return trl >= Version{1, 16, 0} ? 512 : 256; }
 bool Stack::luspo_masks_tokens() const { return trl >= Version{1, 16, 0}; }
 bool Stack::grpo_may_have_no_sampled_score() const { return trl >= Version{1, 16, 0}; }
+// generation/vllm_client.py VLLMClient.update_named_params, beside update_named_param of 1.9.0.
+bool Stack::vllm_client_packs_weights() const { return trl >= Version{1, 16, 0}; }
 
 // 1.16.0 leaves DoRA's magnitudes as they are where adapters over packed weights become bfloat16.
 bool Stack::trl_leaves_magnitudes() const { return trl >= Version{1, 16, 0}; }

@@ -148,12 +148,6 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
         if (four || eight)
             reader.refuse(four ? "load_in_4bit" : "load_in_8bit", "without an adapter axolotl refuses a quantized base",
                           "adapter: qlora, or take the key out");
-        const bool mixed = draft.fsdp_key.empty() && plan.load.attention != AttentionImplementation::flash_attention_2;
-        if (mixed && plan.load.dtype != DType::float32)
-            reader.refuse("attn_implementation",
-                          "full training with this attention keeps norms, embedding and head in float32 beside 16-bit "
-                          "weights, which is not predicted",
-                          "attn_implementation: flash_attention_2, with which axolotl casts them back");
         return;
     }
     if (adapter != "lora" && adapter != "qlora")
@@ -183,9 +177,8 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
     note_axolotl_kernels(reader, draft, eight);
 }
 
-// src/axolotl/loaders/model.py, _configure_embedding_dtypes and _prepare_model_for_quantization: what is cast to
-// float32 is cast back where there is an adapter or flash attention, which full training needs to be predicted here.
-// Under FSDP nothing is cast, nor prepared for training over packed weights.
+// src/axolotl/loaders/model.py, _configure_embedding_dtypes and _prepare_model_for_quantization. Under FSDP nothing is
+// cast, nor prepared for training over packed weights.
 void read_axolotl_casts(Reader& reader, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     if (!draft.fsdp_key.empty()) return;  // "this will leave mixed and bfloat16 dtypes in the model"
@@ -195,6 +188,21 @@ void read_axolotl_casts(Reader& reader, Draft& draft) {
     if (!plan.load.quantization) return;
     plan.prepare_kbit.emplace();
     plan.prepare_kbit->use_gradient_checkpointing = plan.training.gradient_checkpointing;
+}
+
+// src/axolotl/loaders/model.py should_convert, utils/schemas/enums.py ATTN_IMPLS_WITHOUT_DTYPE_CAST: what is cast to
+// float32 is cast back where there is an adapter, cut cross entropy, or another attention than sdpa and eager.
+void leave_axolotl_casts(Reader& reader, Draft& draft) {
+    TrainPlan& plan = draft.job.plan;
+    const bool needs_16_bit = plan.peft || plan.training.cut_cross_entropy ||
+                              plan.load.attention == AttentionImplementation::flash_attention_2;
+    if (!plan.load.upcast || needs_16_bit || plan.load.dtype == DType::float32) return;
+    plan.load.upcast_stays = true;
+    if (!plan.training.bf16 && !plan.training.fp16)
+        reader.invalid("attn_implementation",
+                       "torch stops: in full training with this attention axolotl leaves norms, embedding and head in "
+                       "float32, whose results do not go into 16-bit layers without mixed precision",
+                       "bf16: true, or attn_implementation: flash_attention_2, with which axolotl casts them back");
 }
 
 // axolotl 0.19 core/builders/causal.py HFCausalTrainerBuilder.build: the collator pads rows to a multiple, and to that
@@ -350,6 +358,7 @@ void read_axolotl(Reader& reader, Draft& draft) {
     require_input_grads(draft);
     read_axolotl_batch(reader, draft);
     read_axolotl_plugins(reader, draft);
+    leave_axolotl_casts(reader, draft);
     read_optimizer(reader, "optimizer", "adamw_torch_fused", draft);
     if (auto arguments = reader.text("optim_args")) draft.job.plan.training.optim_args = *arguments;
     draft.job.plan.training.max_grad_norm = reader.real_or("max_grad_norm", 1.0);

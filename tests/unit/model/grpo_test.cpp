@@ -175,7 +175,7 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
     CHECK(reason_of(grpo_job("", plain, "", "nemotron"), ErrorKind::unsupported)
               .find("generation by networks of the type nemotron") != std::string::npos);
     for (const char* training :
-         {R"(, "use_vllm": true, "vllm_mode": "server")", R"(, "fp16": true)", R"(, "top_k": 5000)",
+         {R"(, "use_vllm": true, "vllm_enable_sleep_mode": true)", R"(, "fp16": true)", R"(, "top_k": 5000)",
           R"(, "off_policy_mask_threshold": 0.5)", R"(, "top_entropy_quantile": 0.2)"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
     // trl's fused head on Turing: bfloat16 with sums in float32.

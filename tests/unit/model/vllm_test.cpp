@@ -87,11 +87,39 @@ TEST_CASE("GRPO corrects for what vLLM sampled with, for which the policy scores
     CHECK(inputs_end("token_truncate") == inputs_end("token_mask"));
 }
 
+// vllm 0.31 distributed/weight_transfer/packed_tensor.py: buffers of more than 1 GiB, two at a time.
+TEST_CASE("weights go to a server in buffers, by trl 1.9 one by one") {
+    const auto buffers = [](const std::string& model, const std::string& more) {
+        const Job job = read_job(R"({"schema": "vramfit.job/1", "model": ")" + model + R"(", "loop": {"kind": "grpo"},
+            "training": {"per_device_train_batch_size": 4, "num_generations": 2, "use_vllm": true,
+                         "vllm_mode": "server"}, "load": {"dtype": "bfloat16"},
+            "batch": {"prompt_length": 6, "completion_length": 8})" +
+                                     more + "}",
+                                 "job.json", {});
+        std::vector<std::int64_t> out;
+        const Program program = program_of(job);
+        for (const Allocation& each : program.allocations)
+            if (each.stream > 0) out.push_back(each.bytes);
+        return out;
+    };
+    const std::int64_t small = 2 * 134'515'008;
+    CHECK(buffers("smollm2-135m", "") == std::vector<std::int64_t>{small, small});  // of two steps
+    CHECK(buffers("smollm2-135m", R"(, "stack": "axolotl-0.19")").empty());
+    const std::vector<std::int64_t> large = buffers("llama-3.2-1b", "");
+    REQUIRE(large.size() == 2 * 3);
+    CHECK(large[0] + large[1] + large[2] == 2 * std::int64_t{1'235'814'400});
+    for (const std::size_t full : {0, 1}) CHECK(large[full] > std::int64_t{1} << 30);
+    CHECK(large[2] < std::int64_t{1} << 30);
+}
+
 TEST_CASE("batches with vLLM are written again as they would be run") {
     for (const char* loop : {"grpo", "rloo"})
-        for (const char* training : {"", R"(, "bf16": true, "gradient_accumulation_steps": 2)",
-                                     R"(, "gradient_accumulation_steps": 2, "steps_per_generation": 4)"}) {
+        for (const char* training :
+             {"", R"(, "vllm_mode": "server")", R"(, "bf16": true, "gradient_accumulation_steps": 2)",
+              R"(, "gradient_accumulation_steps": 2, "steps_per_generation": 4)",
+              R"(, "vllm_mode": "server", "gradient_accumulation_steps": 2, "num_iterations": 2)"}) {
             INFO(loop << training);
+            if (loop == std::string("rloo") && std::string(training).find("iterations") != std::string::npos) continue;
             const Job job = vllm_job(kUse + training, kVllmLora, loop);
             const auto sizes = [](const Program& program) {
                 std::vector<std::int64_t> out;
@@ -125,15 +153,19 @@ TEST_CASE("vLLM's arguments: what trl stops at, what is not predicted") {
     const auto kind = [](const VllmArguments& asked) { return problem_of(asked)->kind; };
     CHECK_FALSE(problem_of({}));
     CHECK_FALSE(problem_of({.share = 1}));
-    CHECK(kind({.mode = "server"}) == ErrorKind::unsupported);
+    CHECK_FALSE(problem_of({.mode = "server", .share = 2, .sleeps = true, .tensor_parallel = 8}));  // the server's own
     CHECK(kind({.mode = "local"}) == ErrorKind::invalid);
     CHECK(kind({.share = 0}) == ErrorKind::invalid);
     CHECK(kind({.share = 1.01}) == ErrorKind::invalid);
     CHECK(kind({.sleeps = true}) == ErrorKind::unsupported);
     CHECK(kind({.tensor_parallel = 2}) == ErrorKind::unsupported);
     // Without use_vllm trl looks at none of them.
-    CHECK_FALSE(vllm_job(R"(, "vllm_mode": "server")").plan.preference.grpo.vllm_share);
-    CHECK_THROWS_AS(vllm_job(kUse + R"(, "vllm_mode": "server")"), Error);
+    CHECK_FALSE(vllm_job(R"(, "vllm_mode": "server")").plan.preference.grpo.generates_by_vllm());
+    const GrpoPlan server =
+        vllm_job(kUse + R"(, "vllm_mode": "server", "vllm_max_model_length": 1)").plan.preference.grpo;
+    CHECK(server.vllm_on_server);
+    CHECK_FALSE(server.vllm_share);
+    CHECK_FALSE(server.vllm_context);
     CHECK(reason_of(vllm_job(kUse + R"(, "vllm_max_model_length": 13)"), ErrorKind::invalid).find("13") !=
           std::string::npos);
     CHECK(reason_of(vllm_job(kUse + R"(, "vllm_max_model_length": 14)"), ErrorKind::invalid).empty());
@@ -143,4 +175,6 @@ TEST_CASE("a job with vLLM is written as it was read") {
     const Job job = vllm_job(kUse + R"(, "vllm_gpu_memory_utilization": 0.45, "vllm_max_model_length": 64,
         "vllm_importance_sampling_mode": "token_truncate", "vllm_importance_sampling_correction": false)");
     CHECK(read_job(to_json_text(job), "again.json", {}).plan == job.plan);
+    const Job server = vllm_job(kUse + R"(, "vllm_mode": "server")");
+    CHECK(read_job(to_json_text(server), "again.json", {}).plan == server.plan);
 }

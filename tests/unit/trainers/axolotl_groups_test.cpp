@@ -87,7 +87,7 @@ TEST_CASE("vLLM in axolotl's files is a server where nothing is said") {
                                              "vllm:\n  gpu_memory_utilization: 0.4\n")
                               .preference.grpo;
     CHECK(grpo.vllm_share == 0.4);
-    CHECK(axolotl_group_stop(lora + "  use_vllm: true\n") == "refused trl.use_vllm");
+    CHECK(axolotl_group_plan(lora + "  use_vllm: true\n").preference.grpo.vllm_on_server);
     CHECK(axolotl_group_stop(lora + "  use_vllm: true\n  vllm_mode: colocate\n  vllm_enable_sleep_mode: true\n") ==
           "refused trl.vllm_enable_sleep_mode");
     CHECK(axolotl_group_stop(lora + "  use_vllm: true\n  vllm_mode: colocate\nvllm:\n  tensor_parallel_size: 2\n") ==

@@ -185,7 +185,7 @@ TEST_CASE("vLLM in the trainer's process is read, and what of it is not predicte
           SamplingCorrectionMode::token_truncate);
     CHECK(plan_of("vllm_model_impl: transformers\nvllm_server_port: 9000\n") == plan_of(""));
     const auto stops = [&](const std::string& more) { return group_stops_at("f.yaml", kGroupModel + keys + more); };
-    CHECK(stops("vllm_mode: server\n") == "refused vllm_mode");
+    CHECK(plan_of("vllm_mode: server\nvllm_enable_sleep_mode: true\n").vllm_on_server);
     CHECK(stops("vllm_enable_sleep_mode: true\n") == "refused vllm_enable_sleep_mode");
     CHECK(stops("vllm_tensor_parallel_size: 2\n") == "refused vllm_tensor_parallel_size");
     CHECK(stops("vllm_mode: both\n") == "invalid f.yaml:4:1 vllm_mode");
@@ -230,7 +230,7 @@ TEST_CASE("GRPOTrainer in a script: rewards from functions") {
     for (const char* rewards : {"[longer, longer]", "reward_funcs=longer", "make_rewards()", "[lambda **_: 1.0]"})
         CHECK(group_stops_at("a.py", group_script(rewards)) == "");
     CHECK(group_stops_at("a.py", group_script("longer", "", ", tools=[longer]")) == "refused trainer.tools");
-    CHECK(group_stops_at("a.py", group_script("longer", ", use_vllm=True, vllm_mode='server'")) == "refused vllm_mode");
+    CHECK(group_stops_at("a.py", group_script("longer", ", use_vllm=True, vllm_mode='server'")) == "");
     CHECK(group_stops_at("a.py", group_script("longer", ", max_prompt_length=64")).find("max_prompt_length") !=
           std::string::npos);
 }

@@ -94,5 +94,6 @@ TEST_CASE("RLOOTrainer in a script") {
     CHECK(reading.job.plan.trl_makes_adapters);
     CHECK(rloo_stops_at("a.py", rloo_script("", "GRPOConfig")) != "");
     CHECK(read_rloo("a.py", rloo_script(", use_vllm=True")).job.plan.preference.grpo.vllm_share == 0.3);
-    CHECK(rloo_stops_at("a.py", rloo_script(", use_vllm=True, vllm_mode='server'")) == "refused vllm_mode");
+    CHECK(
+        read_rloo("a.py", rloo_script(", use_vllm=True, vllm_mode='server'")).job.plan.preference.grpo.vllm_on_server);
 }

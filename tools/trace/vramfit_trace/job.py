@@ -32,6 +32,7 @@ DEFAULTS: Job = {
         "resize_token_embeddings": None,
         "num_labels": None,
         "upcast": None,
+        "upcast_stays": False,
         "cast_after_adapter": None,
         "quantization_config": None,
         "text_part": None,

@@ -50,7 +50,7 @@ void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
 template <class Refuse>
 void refuse_in_sampling(const TrainPlan& plan, const Refuse& refuse) {
     const GrpoPlan& grpo = plan.preference.grpo;
-    if (!grpo.vllm_share && grpo.top_k > engine::kMostSortedInPlace)
+    if (!grpo.generates_by_vllm() && grpo.top_k > engine::kMostSortedInPlace)
         refuse("training.top_k",
                fmt::format("more than {} tokens, whose order takes another sort, are not supported",
                            engine::kMostSortedInPlace),
@@ -106,7 +106,7 @@ void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
     const GrpoPlan& grpo = plan.preference.grpo;
     refuse_in_sampling(plan, refuse);
-    if (grpo.vllm_share) refuse_beside_vllm(run, refuse);
+    if (grpo.generates_by_vllm()) refuse_beside_vllm(run, refuse);
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
 

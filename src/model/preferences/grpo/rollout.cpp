@@ -18,6 +18,7 @@
 #include "model/preferences/grpo/scores.hpp"
 #include "model/preferences/grpo/texts.hpp"
 #include "model/preferences/grpo/vllm.hpp"
+#include "model/preferences/grpo/weight_sync.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
 #include "vramfit/spec/pair_rows.hpp"
@@ -178,7 +179,7 @@ std::int64_t batches_per_generation(const TrainPlan& plan) {
 /// Whether the loss of GRPO is corrected for what vLLM sampled with.
 bool corrects_sampling(const TrainPlan& plan) {
     const GrpoPlan& how = plan.preference.grpo;
-    return plan.loop.kind == LoopKind::grpo && how.vllm_share && how.corrects_sampling;
+    return plan.loop.kind == LoopKind::grpo && how.generates_by_vllm() && how.corrects_sampling;
 }
 
 /// Tokens of completions that are no padding.
@@ -198,7 +199,7 @@ void generate_by_vllm(const Run& run, Network& network, const RowSizes& sizes, c
     const std::int64_t before = batch_number(run.plan, place) - batches_per_generation(run.plan);
     if (before < 0 || before / run.plan.training.gradient_accumulation_steps != place.step) {
         const GradMode no_grad(run.session, false);
-        sync_weights(network);
+        sync_weights(run, network, before < 0);
     }
     log_lengths(run, sizes.rows);
 }
@@ -263,7 +264,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     {
         const WithinPhase phase(session, phase_at(PhaseKind::generation, place));
         const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
-        if (run.plan.preference.grpo.vllm_share)
+        if (run.plan.preference.grpo.generates_by_vllm())
             generate_by_vllm(run, network, sizes, place);
         else
             generate_completions(run, network, sizes, own.shards ? &own : nullptr);
@@ -276,7 +277,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     Tensor is_truncated;
     if (run.plan.preference.grpo.masks_truncated) is_truncated = mask_truncated(run, out.completion_mask);
     const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
-    if (!leaves_one_out && run.plan.preference.grpo.vllm_share)
+    if (!leaves_one_out && run.plan.preference.grpo.generates_by_vllm())
         out.sampling_log_probs = moved(run, {sizes.rows, sizes.completion}, DType::float32);
     if (!leaves_one_out) {
         const Tensor all = gathered(run, sum_all(out.completion_mask));

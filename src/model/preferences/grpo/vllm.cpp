@@ -1,12 +1,8 @@
-// trl 1.16 generation/vllm_generation.py VLLMGeneration.sync_weights, _iter_named_params; trainer/grpo_trainer.py
-// GRPOTrainer._generate_and_score_completions. peft 0.21 tuners_utils.py merge_adapter, unmerge_adapter.
+// trl 1.16 trainer/grpo_trainer.py GRPOTrainer._generate_and_score_completions.
 #include "model/preferences/grpo/vllm.hpp"
-
-#include <type_traits>
 
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/copy.hpp"
-#include "engine/ops/matmul.hpp"
 #include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
@@ -20,22 +16,6 @@ namespace vramfit::model {
 using namespace engine;
 
 namespace {
-
-/// peft.tuners.lora Linear.get_delta_weight, which is added to the weight in place.
-void merge_linear(const Linear& layer) {
-    if (!layer.lora) return;
-    const Tensor delta = [&] {
-        const Tensor product = mm(layer.lora->b, layer.lora->a);
-        return mul(product, 1.0);
-    }();
-}
-
-/// merge_adapter, or unmerge_adapter: module by module.
-void merge_adapters(Network& network) {
-    for_each_module(network, [](auto& module) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(module)>, Linear>) merge_linear(module);
-    });
-}
 
 bool of_sequences(SamplingCorrectionMode mode) {
     return mode == SamplingCorrectionMode::sequence_mask || mode == SamplingCorrectionMode::sequence_truncate;
@@ -68,11 +48,6 @@ void read_extreme_of_number(const Tensor& t, Op op) {
 Tensor over_all(const Tensor& t, Op op) { return reduce(t, 1, false, t.dtype(), op); }
 
 }  // namespace
-
-void sync_weights(Network& network) {
-    merge_adapters(network);
-    merge_adapters(network);
-}
 
 void correct_for_sampling(const Run& run, const Tensor& policy, const Tensor& sampled, const Tensor& mask,
                           SamplingCorrection& out) {

@@ -1,13 +1,9 @@
-// vLLM in the trainer's process, which generates in place of transformers: what the trainer itself allocates for it.
+// What vLLM has generated and scored: the trainer corrects its loss for the distance to its own scores.
 #pragma once
 
 #include "model/causal_lm/causal_lm.hpp"
 
 namespace vramfit::model {
-
-/// VLLMGeneration.sync_weights: the engine copies the weights into its own; adapters are merged before and unmerged
-/// behind.
-void sync_weights(Network& network);
 
 /// What corrects for the distance between vLLM's log-probabilities and the trainer's: variables that
 /// _generate_and_score_completions holds until it returns.

@@ -89,7 +89,7 @@ def prepare(model: torch.nn.Module, job: Job, recorder: Recorder, window: str = 
 
         arguments = checked(peft.prepare_model_for_kbit_training, job["prepare_kbit"], "prepare_kbit")
         model = peft.prepare_model_for_kbit_training(model, **arguments)
-    if upcast:
+    if upcast and not job["load"]["upcast_stays"]:
         cast_as_axolotl(model, getattr(torch, job["load"]["dtype"]), upcast, False)
     if job["load"]["gradient_checkpointing"] and not model.is_gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=job["training"]["gradient_checkpointing_kwargs"])
@@ -97,8 +97,9 @@ def prepare(model: torch.nn.Module, job: Job, recorder: Recorder, window: str = 
 
 
 def cast_as_axolotl(model: torch.nn.Module, dtype: torch.dtype, parts: str, before: bool) -> None:
-    """What axolotl 0.18 does in loaders/model.py _convert_embedding_modules_dtype."""
-    words = () if parts == "norms" else ("embed_tokens", "lm_head")
+    """What axolotl 0.18 and 0.19 do in loaders/model.py _convert_embedding_modules_dtype."""
+    tables = {"gpt_neox": ("embed_in", "embed_out"), "falcon": ("word_embeddings", "lm_head")}  # loaders/utils.py get_linear_embedding_layers
+    words = () if parts == "norms" else tables.get(model.config.model_type, ("embed_tokens", "lm_head"))
     for name, module in model.named_modules():
         if "norm" in name:
             module.to(dtype)

@@ -79,6 +79,10 @@ def use_vllm_stand_in(job: Job, device: Device) -> None:
     import vllm
 
     vllm.completion_of = Completions(job).whole
+    if job["training"].get("vllm_mode") == "server":
+        from vllm import server
+
+        job["training"]["vllm_server_base_url"] = server.start(vllm.completion_of)
 
 
 #: Networks whose loss looks up the places of a mask (transformers 5.16 modeling_gemma3.py Gemma3ForConditionalGeneration.forward).

@@ -1,6 +1,13 @@
-"""What trl's client of a server imports: a server is not traced."""
-from typing import Any, NoReturn
+"""vllm distributed/weight_transfer/nccl_common.py, of the trainer's side."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..device_communicators.pynccl import PyNcclCommunicator
+from ..utils import StatelessProcessGroup
 
 
-def trainer_init(_: Any) -> NoReturn:
-    raise NotImplementedError("not in the stand-in for vllm: a server")
+def trainer_init(_: Any) -> PyNcclCommunicator:
+    return PyNcclCommunicator(StatelessProcessGroup.create(), torch.accelerator.current_device_index())
