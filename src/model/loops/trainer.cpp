@@ -307,8 +307,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
     session.recorder.begin({PhaseKind::trainer});
     load_evaluated_networks(run);
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
-    // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
-    // adapters, which over packed weights lie on the device already.
+    // trl 1.16 trainer/utils.py global_then_local_main_first: behind the casts of adapters over packed weights.
     const bool prepares_rows = waits_for_rows(run.plan);
     const auto wait_for_rows = [&] {
         for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, network.held_by_group);
@@ -334,7 +333,7 @@ void run_trainer(const Run& run, Network& network, Reference loaded) {
         if (is_packed) wait_for_rows();
         const bool has_own = by_ms_swift(run.plan) || reference.network;  // or was given one
         if (asks_reference(run.plan) && !has_own) reference = make_reference(run, network);
-        open_weight_sync(run);
+        open_weight_sync(run, network);
         place_evaluated_networks(run);
         if (run.plan.preference.precompute_ref_log_probs && !precomputes_in_training(run.plan))
             precompute_references(run, network);

@@ -79,7 +79,7 @@ void refuse_in_evaluation(const TrainPlan& plan, const Refuse& refuse) {
 template <class Refuse>
 void refuse_in_contrast(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (plan.load.upcast && plan.trl_makes_adapters)
+    if (plan.load.upcast && plan.peft && plan.trl_makes_adapters)
         refuse("load.upcast", "axolotl's casts are not supported before adapters that this trainer makes",
                "trl.peft_config: false, as axolotl has it");
     if (uses_liger(run))

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "spec/whole_model.hpp"
+#include "trainers/axolotl_casts.hpp"
 #include "trainers/axolotl_preferences.hpp"
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
@@ -188,21 +189,6 @@ void read_axolotl_casts(Reader& reader, Draft& draft) {
     if (!plan.load.quantization) return;
     plan.prepare_kbit.emplace();
     plan.prepare_kbit->use_gradient_checkpointing = plan.training.gradient_checkpointing;
-}
-
-// src/axolotl/loaders/model.py should_convert, utils/schemas/enums.py ATTN_IMPLS_WITHOUT_DTYPE_CAST: what is cast to
-// float32 is cast back where there is an adapter, cut cross entropy, or another attention than sdpa and eager.
-void leave_axolotl_casts(Reader& reader, Draft& draft) {
-    TrainPlan& plan = draft.job.plan;
-    const bool needs_16_bit = plan.peft || plan.training.cut_cross_entropy ||
-                              plan.load.attention == AttentionImplementation::flash_attention_2;
-    if (!plan.load.upcast || needs_16_bit || plan.load.dtype == DType::float32) return;
-    plan.load.upcast_stays = true;
-    if (!plan.training.bf16 && !plan.training.fp16)
-        reader.invalid("attn_implementation",
-                       "torch stops: in full training with this attention axolotl leaves norms, embedding and head in "
-                       "float32, whose results do not go into 16-bit layers without mixed precision",
-                       "bf16: true, or attn_implementation: flash_attention_2, with which axolotl casts them back");
 }
 
 // axolotl 0.19 core/builders/causal.py HFCausalTrainerBuilder.build: the collator pads rows to a multiple, and to that

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "model/record.hpp"
 #include "refused.hpp"
 #include "support/catch.hpp"
@@ -140,7 +142,15 @@ TEST_CASE("what of vLLM was not compared is refused by name") {
           std::string::npos);
     CHECK(refused(R"(, "peft": {"r": 4, "target_modules": ["q_proj"], "modules_to_save": ["lm_head"]})").find("vLLM") !=
           std::string::npos);
-    CHECK(refused(R"(, "distributed": {"kind": "ddp", "world_size": 2})").find("several GPUs") != std::string::npos);
+    CHECK(refused(R"(, "distributed": {"kind": "ddp", "world_size": 2})").empty());
+    CHECK(refused(R"(, "distributed": {"kind": "fsdp2", "world_size": 2})").find("gathered") != std::string::npos);
+    const auto zero = [](int stage) {
+        return fmt::format(R"(, "distributed": {{"kind": "deepspeed", "world_size": 2,
+                                "deepspeed": {{"zero_optimization": {{"stage": {}}}}}}})",
+                           stage);
+    };
+    CHECK(refused(zero(2)).empty());
+    CHECK(refused(zero(3)).find("gathered") != std::string::npos);
     const std::string quantized = R"({"schema": "vramfit.job/1", "model": "smollm2-135m", "loop": {"kind": "grpo"},
         "training": {"per_device_train_batch_size": 4, "num_generations": 4, "use_vllm": true},
         "load": {"quantization_config": {"load_in_4bit": true}}, "peft": {"r": 4, "target_modules": "all-linear"},

@@ -282,6 +282,7 @@ TEST_CASE("axolotl casts to float32 and back while it loads, and prepares quanti
     CHECK(read("q.yml", qlora + "gradient_checkpointing: true\n").job.plan.prepare_kbit->use_gradient_checkpointing);
     CHECK(read("q.yml", qlora + "embeddings_skip_upcast: true\n").job.plan.load.upcast == UpcastParts::norms);
     CHECK(read("8.yml", text + "adapter: lora\nload_in_8bit: true\n").job.plan.prepare_kbit);
+    CHECK_FALSE(read("full.yml", text + "attn_implementation: flash_attention_2\n").job.plan.load.upcast_stays);
 }
 
 TEST_CASE("LLaMA-Factory: full training keeps trained weights in float32 unless pure_bf16") {

@@ -74,7 +74,10 @@ void read_extreme(const Tensor& t, Op op) {
             const Tensor nan = compare(Op::ne, t);
             return compare(Op::bitwise_not, nan);
         }();
-        return index_by_mask(t, numbers, t.size(0));
+        if (t.dim() > 0) return index_by_mask(t, numbers, t.size(0));
+        const Tensor place =
+            zeros(t.session(), {1}, DType::int64);  // of a number that accelerator.gather left as it is
+        return empty(t.session(), {1}, t.dtype(), Op::index);
     }();
     read_item(reduce(picked, 1, false, t.dtype(), op));
 }

@@ -29,7 +29,11 @@ constexpr std::string_view kGenerating[] = {
 template <class Refuse>
 void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (plan.distributed) refuse("training.use_vllm", "generation by vLLM on several GPUs is not supported", "one GPU");
+    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    if (plan.distributed && !plan.distributed->as<DdpPlan>() && !(zero && zero->stage < 3))
+        refuse("training.use_vllm",
+               "generation by vLLM where parameters are cut into shards, which are gathered for it, is not supported",
+               "DistributedDataParallel, or ZeRO's stage 2");
     if (plan.load.quantization)
         refuse("training.use_vllm",
                "generation by vLLM with quantized weights is not supported: peft merges the adapters into them and "

@@ -8,6 +8,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
+#include "model/preferences/grpo/group_metrics.hpp"
 #include "model/preferences/grpo/rewards.hpp"
 #include "model/preferences/metrics.hpp"
 
@@ -23,25 +24,6 @@ bool of_sequences(SamplingCorrectionMode mode) {
 
 bool masks(SamplingCorrectionMode mode) {
     return mode == SamplingCorrectionMode::sequence_mask || mode == SamplingCorrectionMode::token_mask;
-}
-
-/// trainer/utils.py nanmin and nanmax of a number, which accelerator.gather leaves as it is.
-void read_extreme_of_number(const Tensor& t, Op op) {
-    {
-        Tensor nan = compare(Op::ne, t);
-        const Tensor all = reduce(nan, 1, false, DType::boolean, Op::all);
-        nan.reset();
-        read_item(t);
-    }
-    const Tensor picked = [&] {
-        const Tensor is_number = [&] {
-            const Tensor nan = compare(Op::ne, t);
-            return compare(Op::bitwise_not, nan);
-        }();
-        const Tensor place = zeros(t.session(), {1}, DType::int64);
-        return empty(t.session(), {1}, t.dtype(), Op::index);
-    }();
-    read_item(reduce(picked, 1, false, t.dtype(), op));
 }
 
 /// A number of all tokens, or of all rows.
@@ -98,15 +80,15 @@ void log_correction(const Run& run, const Tensor& policy, const Tensor& sampled,
     held.mean_difference = over_all(delta, Op::mean);
     held.most_difference = over_all(delta, Op::max);
     read_mean(gathered(run, held.mean_difference));
-    read_item(reduce(held.most_difference, 1, false, DType::float32, Op::max));
+    read_item(reduce(gathered(run, held.most_difference), 1, false, DType::float32, Op::max));
     held.picked = of_sequences(run.plan.preference.grpo.correction) ? view(held.ratio, {held.ratio.size(0)})
                                                                     : index_by_mask(held.ratio, held.mask, count);
     held.least = over_all(held.picked, Op::min);
     held.mean = over_all(held.picked, Op::mean);
     held.most = over_all(held.picked, Op::max);
-    read_extreme_of_number(held.least, Op::min);
-    read_item(nanmean_over(held.mean, 1, false));
-    read_extreme_of_number(held.most, Op::max);
+    read_extreme(gathered(run, held.least), Op::min);
+    read_item(nanmean_over(gathered(run, held.mean), 1, false));
+    read_extreme(gathered(run, held.most), Op::max);
 }
 
 }  // namespace vramfit::model

@@ -11,6 +11,7 @@
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/streams.hpp"
+#include "model/parallel/collectives.hpp"
 
 namespace vramfit::model {
 
@@ -106,11 +107,14 @@ void send_packed(Session& session, Network& network) {
 
 }  // namespace
 
-void open_weight_sync(const Run& run) {
-    if (!run.plan.preference.grpo.vllm_on_server) return;
-    const Tensor number = zeros(run.session, {1}, DType::float32);
-    const Tensor sum = empty(run.session, {1}, DType::float32, Op::empty);
-    run.session.streams.host_waits(0);
+void open_weight_sync(const Run& run, Network& network) {
+    if (!run.plan.preference.grpo.generates_by_vllm()) return;
+    if (run.plan.preference.grpo.vllm_on_server) {
+        const Tensor number = zeros(run.session, {1}, DType::float32);
+        const Tensor sum = empty(run.session, {1}, DType::float32, Op::empty);
+        run.session.streams.host_waits(0);
+    }
+    if (run.plan.distributed) barrier(run.session, network.held_by_group);
 }
 
 void sync_weights(const Run& run, Network& network, bool first) {

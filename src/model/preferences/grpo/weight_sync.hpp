@@ -5,8 +5,9 @@
 
 namespace vramfit::model {
 
-/// VLLMClient.init_communicator, where vLLM is on a server: trainer and workers add up a number.
-void open_weight_sync(const Run& run);
+/// VLLMGeneration._init_vllm: a server's workers and the trainer add up a number; several processes wait for each
+/// other.
+void open_weight_sync(const Run& run, Network& network);
 
 /// VLLMGeneration.sync_weights; `first` in the process. In the same process the engine copies the weights into its own;
 /// to a server they are packed into buffers. Adapters are merged before and unmerged behind.

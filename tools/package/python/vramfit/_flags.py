@@ -171,9 +171,9 @@ class PredictFlags(TypedDict, total=False):
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
-    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    """vLLM generates, in the same process or on a server [false: transformers generates]"""
     vllm_mode: str
-    """colocate; a server is not predicted [colocate]"""
+    """colocate: in the same process, its share of the GPU is kept free; server: on a GPU of its own [colocate]"""
     vllm_gpu_memory_utilization: float
     """The share of the GPU that vLLM takes [0.3]"""
     vllm_max_model_length: int
@@ -442,9 +442,9 @@ class SweepFlags(TypedDict, total=False):
     normalize_advantages: str | bool | Sequence[bool]
     """RLOO: advantages are normalized [false]"""
     use_vllm: str | bool | Sequence[bool]
-    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    """vLLM generates, in the same process or on a server [false: transformers generates]"""
     vllm_mode: str | Sequence[str]
-    """colocate; a server is not predicted [colocate]"""
+    """colocate: in the same process, its share of the GPU is kept free; server: on a GPU of its own [colocate]"""
     vllm_gpu_memory_utilization: str | float | Sequence[float]
     """The share of the GPU that vLLM takes [0.3]"""
     vllm_max_model_length: str | int | Sequence[int]
@@ -739,9 +739,9 @@ class PlanFlags(TypedDict, total=False):
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
-    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    """vLLM generates, in the same process or on a server [false: transformers generates]"""
     vllm_mode: str
-    """colocate; a server is not predicted [colocate]"""
+    """colocate: in the same process, its share of the GPU is kept free; server: on a GPU of its own [colocate]"""
     vllm_gpu_memory_utilization: float
     """The share of the GPU that vLLM takes [0.3]"""
     vllm_max_model_length: int
@@ -1065,9 +1065,9 @@ class TimelineFlags(TypedDict, total=False):
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
-    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    """vLLM generates, in the same process or on a server [false: transformers generates]"""
     vllm_mode: str
-    """colocate; a server is not predicted [colocate]"""
+    """colocate: in the same process, its share of the GPU is kept free; server: on a GPU of its own [colocate]"""
     vllm_gpu_memory_utilization: float
     """The share of the GPU that vLLM takes [0.3]"""
     vllm_max_model_length: int

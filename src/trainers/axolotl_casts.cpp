@@ -1,0 +1,21 @@
+// axolotl 0.19 loaders/model.py _configure_embedding_dtypes.
+#include "trainers/axolotl_casts.hpp"
+
+namespace vramfit::trainers {
+
+// src/axolotl/loaders/model.py should_convert, utils/schemas/enums.py ATTN_IMPLS_WITHOUT_DTYPE_CAST: what is cast to
+// float32 is cast back where there is an adapter, cut cross entropy, or another attention than sdpa and eager.
+void leave_axolotl_casts(Reader& reader, Draft& draft) {
+    TrainPlan& plan = draft.job.plan;
+    const bool needs_16_bit = plan.peft || plan.training.cut_cross_entropy ||
+                              plan.load.attention == AttentionImplementation::flash_attention_2;
+    if (!plan.load.upcast || needs_16_bit || plan.load.dtype == DType::float32) return;
+    plan.load.upcast_stays = true;
+    if (!plan.training.bf16 && !plan.training.fp16)
+        reader.invalid("attn_implementation",
+                       "torch stops: in full training with this attention axolotl leaves norms, embedding and head in "
+                       "float32, whose results do not go into 16-bit layers without mixed precision",
+                       "bf16: true, or attn_implementation: flash_attention_2, with which axolotl casts them back");
+}
+
+}  // namespace vramfit::trainers
