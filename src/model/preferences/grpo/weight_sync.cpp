@@ -19,7 +19,7 @@ using namespace engine;
 
 namespace {
 
-constexpr std::uint8_t kFirstBuffer = 1;               // the streams of the buffers; of one GPU no method has any
+constexpr std::uint8_t kFirstBuffer = 3;               // the streams of the buffers; ZeRO's gradients have 1, NCCL 5
 constexpr std::size_t kBuffers = 2;                    // DEFAULT_PACKED_NUM_BUFFERS
 constexpr std::int64_t kFull = std::int64_t{1} << 30;  // DEFAULT_PACKED_BUFFER_SIZE_BYTES
 
