@@ -110,7 +110,7 @@ TEST_CASE("weights go to a server in buffers, by trl 1.9 one by one") {
     const std::vector<std::int64_t> large = buffers("llama-3.2-1b", "");
     REQUIRE(large.size() == 2 * 3);
     CHECK(large[0] + large[1] + large[2] == 2 * std::int64_t{1'235'814'400});
-    for (const std::size_t full : {0, 1}) CHECK(large[full] > std::int64_t{1} << 30);
+    for (const std::size_t full : {std::size_t{0}, std::size_t{1}}) CHECK(large[full] > std::int64_t{1} << 30);
     CHECK(large[2] < std::int64_t{1} << 30);
 }
 
