@@ -25,9 +25,8 @@ enum class Thread : std::uint8_t { main, autograd };
 
 /// Library handles' scratch that stays once taken, one for each thread and stream (ATen/cuda/CublasHandlePool.cpp).
 struct Workspaces {
-    Tensor cublas[2];            ///< on the default stream
-    Tensor of_stream[kStreams];  ///< cuBLAS' on the others, which the main thread alone multiplies on
-    Tensor cublaslt[2];
+    Tensor cublas[2][kStreams];
+    Tensor cublaslt[2];  ///< on the default stream, which alone it is used on
 };
 
 /// What torch.autocast remembers. There the casts end in the order of a hash of addresses, here in the order in which
@@ -108,6 +107,9 @@ class Session {
     const std::int64_t cublas_workspace_bytes;
     const std::int64_t cublaslt_workspace_bytes;
     Workspaces workspaces;
+    /// cuBLAS' scratch of the thread that runs and its stream.
+    Tensor& cublas_scratch() { return workspaces.cublas[static_cast<int>(thread)][recorder.stream]; }
+    const Tensor& cublas_scratch() const { return workspaces.cublas[static_cast<int>(thread)][recorder.stream]; }
     Tensor dynamic_code;        ///< bitsandbytes functional.py name2qmap["dynamic"], of all packed networks
     std::vector<Node*> doomed;  ///< nodes waiting for deletion
     bool deleting = false;

@@ -115,7 +115,7 @@ void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
     ObjectReader::set(asked.share, training.real("vllm_gpu_memory_utilization", {}));
     ObjectReader::set(asked.sleeps, training.boolean("vllm_enable_sleep_mode"));
     ObjectReader::set(asked.tensor_parallel, training.integer("vllm_tensor_parallel_size", {.low = 1}));
-    const auto context = training.integer("vllm_max_model_length", {.low = 1}, Null::absent);
+    asked.context = training.integer("vllm_max_model_length", {.low = 1}, Null::absent);
     GrpoPlan corrected;
     if (kind == LoopKind::grpo) {
         ObjectReader::set(corrected.corrects_sampling, training.boolean("vllm_importance_sampling_correction"));
@@ -132,7 +132,6 @@ void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
         return;
     }
     put(asked, plan);
-    if (!plan.vllm_on_server) plan.vllm_context = context;
     plan.corrects_sampling = corrected.corrects_sampling;
     plan.correction = corrected.correction;
 }

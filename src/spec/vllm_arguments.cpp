@@ -29,6 +29,7 @@ std::optional<VllmProblem> problem_of(const VllmArguments& arguments) {
 void put(const VllmArguments& arguments, GrpoPlan& plan) {
     plan.vllm_on_server = arguments.on_server();
     plan.vllm_share = plan.vllm_on_server ? std::nullopt : std::optional(arguments.share);
+    plan.vllm_context = plan.vllm_on_server ? std::nullopt : arguments.context;
 }
 
 }  // namespace vramfit

@@ -119,7 +119,7 @@ void read_vllm(Reader& reader, LoopKind loop, GrpoPlan& plan) {
     asked.share = reader.real("vllm_gpu_memory_utilization").value_or(asked.share);
     asked.sleeps = reader.boolean("vllm_enable_sleep_mode").value_or(false);
     asked.tensor_parallel = reader.integer("vllm_tensor_parallel_size", {.low = 1}).value_or(1);
-    const auto context = reader.integer("vllm_max_model_length", {.low = 1});
+    asked.context = reader.integer("vllm_max_model_length", {.low = 1});
     GrpoPlan corrected;
     if (loop == LoopKind::grpo) {
         corrected.corrects_sampling = reader.boolean("vllm_importance_sampling_correction").value_or(true);
@@ -136,7 +136,6 @@ void read_vllm(Reader& reader, LoopKind loop, GrpoPlan& plan) {
         return;
     }
     put(asked, plan);
-    if (!plan.vllm_on_server) plan.vllm_context = context;
     plan.corrects_sampling = corrected.corrects_sampling;
     plan.correction = corrected.correction;
 }

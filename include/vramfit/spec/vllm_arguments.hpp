@@ -12,10 +12,11 @@ namespace vramfit {
 
 /// What is asked for beside `use_vllm`; values are trl 1.16's own.
 struct VllmArguments {
-    std::string mode = "colocate";     ///< vllm_mode
-    double share = 0.3;                ///< vllm_gpu_memory_utilization
-    bool sleeps = false;               ///< vllm_enable_sleep_mode
-    std::int64_t tensor_parallel = 1;  ///< vllm_tensor_parallel_size
+    std::string mode = "colocate";             ///< vllm_mode
+    double share = 0.3;                        ///< vllm_gpu_memory_utilization
+    bool sleeps = false;                       ///< vllm_enable_sleep_mode
+    std::int64_t tensor_parallel = 1;          ///< vllm_tensor_parallel_size
+    std::optional<std::int64_t> context = {};  ///< vllm_max_model_length
 
     bool on_server() const { return mode == "server"; }
 };

@@ -125,9 +125,7 @@ void cublas_workspace(Session& session) {
         (void)empty(session, {session.cublas_workspace_bytes}, DType::uint8, Op::cublas_workspace);
         return;
     }
-    const std::uint8_t stream = session.recorder.stream;
-    Tensor& place =
-        stream ? session.workspaces.of_stream[stream] : session.workspaces.cublas[static_cast<int>(session.thread)];
+    Tensor& place = session.cublas_scratch();
     if (place.defined() || session.on_host) return;
     const Scoped<Module> nobody(session.recorder.module, {});
     place = empty(session, {session.cublas_workspace_bytes}, DType::uint8, Op::cublas_workspace);

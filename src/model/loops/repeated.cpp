@@ -76,9 +76,12 @@ void RepeatedMicroBatch::end(const Tensor& loss, const Batch& batch, const Tenso
     loss_ = id_of(loss);
     fresh_ = recorder.fresh;
     module_ = recorder.module;
-    for (const Tensor* t : {&session_->workspaces.cublas[0], &session_->workspaces.cublas[1],
-                            &session_->workspaces.cublaslt[0], &session_->workspaces.cublaslt[1]})
-        if (t->defined() && (*t)->storage->id >= stretch_.begin.allocations) stretch_.stay.push_back((*t)->storage->id);
+    const auto stays = [&](const Tensor& t) {
+        if (t.defined() && t->storage->id >= stretch_.begin.allocations) stretch_.stay.push_back(t->storage->id);
+    };
+    const Workspaces& workspaces = session_->workspaces;
+    for (const auto& of_streams : workspaces.cublas) std::for_each(std::begin(of_streams), std::end(of_streams), stays);
+    std::for_each(std::begin(workspaces.cublaslt), std::end(workspaces.cublaslt), stays);
     const bool owns_loss = loss_ != Recorder::kNoId && loss->storage->refs == 1 && same(loss->storage->kept_bytes, 0);
     known_ = owns_loss && recorder.is_closed(stretch_) && take_gradients() && is_all_that_is_left();
     for (std::size_t i = 0; i < labels_.size(); ++i) labels_[i] = recorder.label_of(id_of(*labelled(batch, items)[i]));

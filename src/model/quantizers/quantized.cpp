@@ -74,9 +74,7 @@ const NodeType kMatMul4BitBackward{"MatMul4BitBackward", matmul_4bit_backward};
 /// Whether linear() takes its result alone: nothing is cast, copied, or taken to stay.
 bool linear_takes_no_more(const Tensor& a, const Tensor& bias) {
     const Session& session = a.session();
-    const auto thread = static_cast<int>(session.thread);
-    return !bias.defined() && is_formally_dense(a.sizes(), a.strides()) &&
-           session.workspaces.cublas[thread].defined() &&
+    return !bias.defined() && is_formally_dense(a.sizes(), a.strides()) && session.cublas_scratch().defined() &&
            (!session.autocast.enabled || a.dtype() == session.autocast.dtype);
 }
 

@@ -178,19 +178,6 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
     note_axolotl_kernels(reader, draft, eight);
 }
 
-// src/axolotl/loaders/model.py, _configure_embedding_dtypes and _prepare_model_for_quantization. Under FSDP nothing is
-// cast, nor prepared for training over packed weights.
-void read_axolotl_casts(Reader& reader, Draft& draft) {
-    TrainPlan& plan = draft.job.plan;
-    if (!draft.fsdp_key.empty()) return;  // "this will leave mixed and bfloat16 dtypes in the model"
-    const bool skips = reader.boolean("embeddings_skip_upcast").value_or(false);
-    const bool four = plan.load.quantization && plan.load.quantization->method != QuantMethod::int8;
-    plan.load.upcast = skips && four ? UpcastParts::norms : UpcastParts::norms_and_embeddings;
-    if (!plan.load.quantization) return;
-    plan.prepare_kbit.emplace();
-    plan.prepare_kbit->use_gradient_checkpointing = plan.training.gradient_checkpointing;
-}
-
 // axolotl 0.19 core/builders/causal.py HFCausalTrainerBuilder.build: the collator pads rows to a multiple, and to that
 // of sequence_len where all are padded.
 void pad_axolotl_rows(Reader& reader, Draft& draft) {

@@ -9,6 +9,7 @@
 #include "engine/ops/row_order.hpp"
 #include "model/causal_lm/classification.hpp"
 #include "model/layers/liger.hpp"
+#include "model/parallel/zero_plan.hpp"
 #include "spec/listed.hpp"
 #include "spec/network/model.hpp"
 #include "spec/own_trainers.hpp"
@@ -29,7 +30,7 @@ constexpr std::string_view kGenerating[] = {
 template <class Refuse>
 void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    const ZeroPlan* const zero = zero_of(plan);
     if (plan.distributed && !plan.distributed->as<DdpPlan>() && !(zero && zero->stage < 3))
         refuse("training.use_vllm",
                "generation by vLLM where parameters are cut into shards, which are gathered for it, is not supported",
