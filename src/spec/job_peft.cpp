@@ -47,12 +47,15 @@ void read_layers(ObjectReader& config, LoraPlan& plan) {
     plan.layers_pattern = read_names(config, "layers_pattern");
 }
 
-void read_patterns(ObjectReader& config, LoraPlan& plan) {
+void read_rank_pattern(ObjectReader& config, LoraPlan& plan) {
     if (auto ranks = config.object("rank_pattern", Null::absent)) {
         for (const std::string& key : ranks->whole().keys) {
             if (const auto rank = ranks->integer(key, kRank)) plan.rank_pattern.emplace_back(key, *rank);
         }
     }
+}
+
+void read_alpha_pattern(ObjectReader& config, LoraPlan& plan) {
     if (auto alphas = config.object("alpha_pattern", Null::absent)) {
         for (const std::string& key : alphas->whole().keys) {
             if (const auto alpha = alphas->real(key)) plan.alpha_pattern.emplace_back(key, *alpha);
@@ -152,7 +155,8 @@ LoraPlan read_lora(ObjectReader config) {
     ObjectReader::set(plan.bias, config.choice<LoraBias>("bias", kLoraBiasNames));
     ObjectReader::set(plan.modules_to_save, config.texts("modules_to_save", Null::absent));
     read_layers(config, plan);
-    read_patterns(config, plan);
+    read_rank_pattern(config, plan);
+    read_alpha_pattern(config, plan);
     read_token_indices(config, "trainable_token_indices", plan);
     ObjectReader::set(plan.fan_in_fan_out, config.boolean("fan_in_fan_out"));
     ObjectReader::set(plan.lora_bias, config.boolean("lora_bias"));

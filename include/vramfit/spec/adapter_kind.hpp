@@ -33,7 +33,20 @@ enum class AdapterKind : std::uint8_t {
     road,
     randlora,
     vblora,
+    delora,
+    gralora,
+    pvera,
+    unilora,
+    lily,
+    glora,
+    deft,
+    beft,
+    hira,
+    peanut,
 };
+
+/// How GLoRA makes one of its five terms.
+enum class GloraPath : std::uint8_t { lora, vector, constant, none };
 
 /// What only some kinds have; the others keep the values that stand here.
 struct AdapterOptions {
@@ -55,6 +68,18 @@ struct AdapterOptions {
     std::int64_t num_vectors = 256;                    ///< VBLoRAConfig
     std::int64_t vector_length = 256;                  ///< VBLoRAConfig
     std::int64_t topk = 2;                             ///< VBLoRAConfig
+    std::int64_t hybrid_r = 0;                         ///< GraloraConfig: of a LoRA beside it; 0: none
+    std::int64_t gralora_k = 2;                        ///< GraloraConfig
+    std::int64_t theta_d_length = 256;                 ///< UniLoraConfig
+    std::int64_t stride_a = 1;                         ///< LilyConfig.stride_A
+    std::int64_t num_b = 2;                            ///< LilyConfig.num_B
+    GloraPath glora_a_b = GloraPath::lora;             ///< GloraConfig.config_A_B
+    GloraPath glora_c = GloraPath::lora;               ///< GloraConfig.config_C
+    GloraPath glora_d_e = GloraPath::constant;         ///< GloraConfig.config_D_E
+    bool para = false;                                 ///< DeftConfig
+    bool init_weights = true;                          ///< DeftConfig: reads the layers' weights
+    std::int64_t depth = 0;                            ///< PeanutConfig
+    std::string act_fn = "relu";                       ///< PeanutConfig
     std::vector<std::int64_t> token_indices;           ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
     std::string tokens_of;                             ///< the module that LoraConfig names; empty: the embedding
 

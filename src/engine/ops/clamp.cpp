@@ -17,6 +17,14 @@ void clamp_above_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kClampAboveBackward{"ClampBackward0", clamp_above_backward};
 
+void clamp_below_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0);
+    const Tensor zero = empty(*node.session, {}, in[0].dtype(), Op::scalar_tensor);
+    const Tensor above = compare(Op::ge, self);
+    out[0] = where(above, in[0], zero);
+}
+const NodeType kClampBelowBackward{"ClampBackward0", clamp_below_backward};
+
 void clamp_both_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0);
     const Tensor zero = empty(*node.session, {}, in[0].dtype(), Op::scalar_tensor);
@@ -56,6 +64,7 @@ Tensor clamped(const Tensor& t, const NodeType& type) {
 }  // namespace
 
 Tensor clamp_above(const Tensor& t) { return clamped(t, kClampAboveBackward); }
+Tensor clamp_below(const Tensor& t) { return clamped(t, kClampBelowBackward); }
 Tensor clamp_both(const Tensor& t) { return clamped(t, kClampBothBackward); }
 
 Tensor clamp_between(const Tensor& t, const Tensor& low, const Tensor& high) {

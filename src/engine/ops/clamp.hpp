@@ -7,6 +7,8 @@ namespace vramfit::engine {
 
 /// t.clamp(max=number).
 Tensor clamp_above(const Tensor& t);
+/// t.clamp(min=number).
+Tensor clamp_below(const Tensor& t);
 /// t.clamp(min=number, max=number).
 Tensor clamp_both(const Tensor& t);
 /// torch.clamp(t, low, high) with bounds of t's sizes that need no gradient.

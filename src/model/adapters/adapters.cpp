@@ -2,6 +2,7 @@
 #include "model/adapters/adapters.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "model/adapters/dora.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 #include "model/adapters/param_wrapper.hpp"
 #include "model/adapters/prompt_learning.hpp"
 #include "model/adapters/saved_modules.hpp"
@@ -101,8 +102,10 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
             for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
     };
     const auto add_linear = [&](Linear& linear) {
-        if (auto& other = linear.other)
+        if (auto& other = linear.other) {
+            for (const TiedTensor& tied : other->tied) add((*other->shared)[tied.place]);
             for (AddedTensor& added : other->parameters) add(added.tensor);
+        }
         if (auto& other = linear.other; other && !other->shared_name.empty()) add(other->shared->front());
         if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
@@ -151,39 +154,70 @@ void adapt_targets(const Run& run, Network& network, const std::vector<LoraTarge
     }
 }
 
-/// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
-void raise_module(std::initializer_list<Tensor*> parameters) {
-    std::vector<Tensor> old;
-    for (Tensor* t : parameters) {
-        if (!t->defined() || !is_half(t->dtype())) continue;
-        old.push_back(*t);
-        *t = to(detach(*t), DType::float32);
+/// tuners_utils.py cast_adapter_dtype: a new parameter for each half-precision tensor.
+class Raiser {
+  public:
+    /// Of a ParameterDict or BufferDict.
+    void entry(Tensor& t) {
+        if (t.defined() && is_half(t.dtype())) t = to(detach(t), DType::float32);
     }
-}
-
-/// cast_adapter_dtype: a new parameter for each half-precision tensor.
-void raise_dtype(Network& network) {
-    const auto raise_linear = [](Linear& linear) {
-        if (auto& other = linear.other) {
-            for (AddedTensor& added : other->parameters) raise_module({&added.tensor});
-            if (other->shared)
-                for (Tensor& buffer : *other->shared) raise_module({&buffer});
+    /// A module's parameters: the old ones live to the end of the list, the last one until the next list begins.
+    void module(std::span<Tensor* const> parameters) {
+        std::vector<Tensor> old;
+        for (Tensor* t : parameters) {
+            last_.reset();
+            if (!t->defined() || !is_half(t->dtype())) continue;
+            old.push_back(*t);
+            last_ = *t;
+            *t = to(detach(*t), DType::float32);
         }
+    }
+    void module(std::initializer_list<Tensor*> parameters) { module(std::span(parameters.begin(), parameters.end())); }
+
+    void adapter(OtherAdapter& other) {
+        for (const TiedTensor& tied : other.tied) module({&(*other.shared)[tied.place]});
+        std::vector<Tensor*> held;
+        for (std::size_t i = 0; i < other.parameters.size(); ++i) {
+            AddedTensor& added = other.parameters[i];
+            if (added.module == 0) {
+                entry(added.tensor);
+                continue;
+            }
+            held.push_back(&added.tensor);
+            const bool ends = i + 1 == other.parameters.size() || other.parameters[i + 1].module != added.module;
+            if (!ends) continue;
+            module(held);
+            held.clear();
+        }
+        if (other.raises_buffers)
+            for (Tensor& buffer : other.buffers) entry(buffer);
+        if (other.shared && other.tied.empty())
+            for (Tensor& buffer : *other.shared) entry(buffer);
+    }
+
+  private:
+    Tensor last_;
+};
+
+void raise_dtype(Network& network) {
+    Raiser raise;
+    const auto raise_linear = [&raise](Linear& linear) {
+        if (linear.other) raise.adapter(*linear.other);
         if (!linear.lora) return;
-        raise_module({&linear.lora->a});
-        raise_module({&linear.lora->b, &linear.lora->bias});
-        raise_module({&linear.lora->magnitude});
+        raise.module({&linear.lora->a});
+        raise.module({&linear.lora->b, &linear.lora->bias});
+        raise.module({&linear.lora->magnitude});
     };
-    const auto raise_bare = [](BareModule& module) {
+    const auto raise_bare = [&raise](BareModule& module) {
         for (auto& lora : module.lora)
             if (lora)
-                for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
+                for (Tensor* t : {&lora->a, &lora->b}) raise.module({t});
     };
-    const auto raise_table = [](Embedding& table) {
+    const auto raise_table = [&raise](Embedding& table) {
         if (auto& tokens = table.tokens)
-            for (Tensor* t : {&tokens->delta, &tokens->original}) raise_module({t});
+            for (Tensor* t : {&tokens->delta, &tokens->original}) raise.entry(*t);
         if (auto& lora = table.lora)
-            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
+            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise.entry(*t);
     };
     for_each_module(network, Overloaded{raise_table, raise_linear, [](Norm&) {}, raise_bare});
 }

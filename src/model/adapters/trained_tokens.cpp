@@ -4,7 +4,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/session.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 
 namespace vramfit::model {
 

@@ -12,7 +12,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
-#include "model/adapters/adalora.hpp"
+#include "model/adapters/kinds/adalora.hpp"
 #include "model/adapters/trained_tokens.hpp"
 #include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/decoder_4_40.hpp"

@@ -35,6 +35,14 @@ struct LoraEmbeddingAdapter {
 struct AddedTensor {
     std::string_view name;  ///< "ia3_l.default"
     Tensor tensor;
+    int module = 0;  ///< that holds it: those of one number, one behind the other, stand in one module; 0: in none
+};
+
+/// A tensor that several adapters have: one of those that all share.
+struct TiedTensor {
+    std::string_view name;
+    std::size_t place = 0;  ///< in `OtherAdapter::shared`
+    bool first = true;      ///< whose name it has
 };
 
 struct Linear;
@@ -42,8 +50,10 @@ struct Linear;
 /// What an adapter of another kind than LoRA's adds to a linear layer.
 struct OtherAdapter {
     Tensor (*forward)(const Linear& layer, const Tensor& x) = nullptr;
+    std::vector<TiedTensor> tied;                 ///< trained, in front of the parameters
     std::vector<AddedTensor> parameters;          ///< trained, in order of registration
     std::vector<Tensor> buffers;                  ///< of this layer alone
+    bool raises_buffers = true;                   ///< they stand in a BufferDict, which cast_adapter_dtype casts
     std::shared_ptr<std::vector<Tensor>> shared;  ///< of all layers
     std::string_view shared_name = {};            ///< of the first of those, if it is trained
     const LoraPlan* plan = nullptr;               ///< lives as long as the network

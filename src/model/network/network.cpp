@@ -81,6 +81,9 @@ class Collector {
             out_[i].pieces = cuts_inputs(l.cut) && out_[i].tensor == &l.bias ? 1 : l.pieces;
         }
         if (l.other)
+            for (const TiedTensor& tied : l.other->tied)
+                if (tied.first) add(place, tied.name, (*l.other->shared)[tied.place]);
+        if (l.other)
             for (AddedTensor& added : l.other->parameters) add(place, added.name, added.tensor);
         if (l.other && !l.other->shared_name.empty() && !std::exchange(has_shared_, true))
             add(place, l.other->shared_name, l.other->shared->front());

@@ -8,6 +8,7 @@
 #include "spec/network/document.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
 
@@ -50,6 +51,15 @@ void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& pr
     if (plan.kind == AdapterKind::vblora)
         for (const std::int64_t size : {module.in, module.out})
             divides("vector_length", size, plan.options.vector_length);
+    // tuners/gralora/layer.py GraloraLayer.update_layer.
+    if (plan.kind == AdapterKind::gralora)
+        for (const std::int64_t size : {module.in, module.out}) divides("gralora_k", size, plan.options.gralora_k);
+    // tuners/deft/layer.py DeftLayer.update_layer.
+    if (plan.kind == AdapterKind::deft && target.r > module.out)
+        problems.unsupported("peft.r",
+                             fmt::format("{} is more than the {} outputs of '{}', which peft takes in its place",
+                                         target.r, module.out, module.name),
+                             "a smaller one");
     // tuners/miss/layer.py MissLayer.update_layer.
     if (plan.kind == AdapterKind::miss && target.r > module.in)
         problems.invalid("peft.r",
@@ -71,6 +81,48 @@ void check_vectors(const AdapterOptions& options, Problems& problems) {
                          "at most num_vectors");
 }
 
+/// tuners/gralora/config.py GraloraConfig.__post_init__.
+void check_blocks(const LoraPlan& plan, Problems& problems) {
+    if (plan.r % plan.options.gralora_k != 0)
+        problems.invalid(
+            "peft.r",
+            fmt::format("{} does not divide by gralora_k, which is {} (peft)", plan.r, plan.options.gralora_k),
+            "a multiple of gralora_k");
+}
+
+/// tuners/lily/model.py LilyModel._post_injection_hook: the last name of a set that the module's ends with says what
+/// it shares, and of twenty names and more tuners_utils.py makes others (MIN_TARGET_MODULES_FOR_OPTIMIZATION).
+void check_sharing(const LoraPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems) {
+    const auto refuse = [&](const std::string& what) {
+        problems.unsupported("peft.target_modules", fmt::format("Lily on {} is not supported", what),
+                             "a name for each kind of module: q_proj, v_proj");
+    };
+    constexpr std::size_t kMostNames = 19;
+    const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
+    if (!names) {
+        if (lower_case(std::get<std::string>(plan.target_modules)) == "all-linear") refuse("all-linear");
+        return;
+    }
+    if (names->size() > kMostNames) return refuse("twenty names and more");
+    for (const LoraTarget& target : targets) {
+        const auto count = std::count_if(names->begin(), names->end(),
+                                         [&](const std::string& name) { return target.module.name.ends_with(name); });
+        if (count > 1) return refuse(fmt::format("'{}', which ends with several of the names,", target.module.name));
+    }
+}
+
+/// tuners/oft/layer.py OFTRotationModule.forward takes what has four dimensions for a convolution's input, and
+/// tuners/gralora/layer.py Linear.forward unpacks three.
+void check_dimensions(const LoraPlan& plan, const LoraTarget& target, Problems& problems) {
+    const bool stops = plan.kind == AdapterKind::oft || plan.kind == AdapterKind::gralora;
+    if (stops && last_part(target.module.name) == "kv_b_proj")
+        problems.invalid(
+            "peft.target_modules",
+            fmt::format("peft stops: {} of '{}', whose input has four dimensions{}", facts_of(plan.kind).title,
+                        target.module.name, plan.kind == AdapterKind::oft ? ", takes it for a convolution" : ""),
+            "modules without kv_b_proj");
+}
+
 }  // namespace
 
 void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
@@ -79,6 +131,8 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
     if (facts.is_prompt) return check_prompt_kind(plan, problems);
     if (plan.kind == AdapterKind::trainable_tokens) return check_token_indices(model, plan, problems);
     if (plan.kind == AdapterKind::vblora) check_vectors(plan.options, problems);
+    if (plan.kind == AdapterKind::gralora) check_blocks(plan, problems);
+    if (plan.kind == AdapterKind::lily) check_sharing(plan, targets, problems);
     check_mamba_targets(model, plan, targets, problems);
     const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
     if (names && names->empty())
@@ -91,13 +145,8 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
         return problems.invalid("peft.target_modules", "matches no module (peft: NoMatchingPeftModuleError)",
                                 fmt::format("the network has {}", fmt::join(targetable_names(model), ", ")));
     for (const LoraTarget& target : targets) {
-        // tuners/oft/layer.py OFTRotationModule.forward unfolds what has four dimensions, as a convolution's input has.
-        if (plan.kind == AdapterKind::oft && last_part(target.module.name) == "kv_b_proj")
-            return problems.invalid("peft.target_modules",
-                                    fmt::format("peft stops: OFT of '{}', whose input has four dimensions, takes it "
-                                                "for a convolution",
-                                                target.module.name),
-                                    "modules without kv_b_proj");
+        check_dimensions(plan, target, problems);
+        if (!problems.none()) return;
         check_module(model, facts, target.module, problems);
         check_sizes_of(plan, target, problems);
         if (plan.kind == AdapterKind::ia3) is_feedforward(model, plan, target.module.name);
@@ -154,10 +203,11 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
            "a base in 16 bits, or LoRA");
     const bool in_8bit = plan.load.quantization && plan.load.quantization->method == QuantMethod::int8;
     // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
-    // VeRA, OFT and MiSS over 4-bit layers were compared there.
+    // some over 4-bit layers were compared there.
     const bool no_autocast = !plan.training.bf16 && !plan.training.fp16;
-    const bool compared =
-        facts.kind == AdapterKind::vera || facts.kind == AdapterKind::oft || facts.kind == AdapterKind::miss;
+    constexpr AdapterKind kCompared[] = {AdapterKind::vera,    AdapterKind::oft,  AdapterKind::miss,
+                                         AdapterKind::unilora, AdapterKind::lily, AdapterKind::beft};
+    const bool compared = std::find(std::begin(kCompared), std::end(kCompared), facts.kind) != std::end(kCompared);
     if (plan.load.quantization && no_autocast && (!compared || in_8bit))
         refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
     refuse(in_8bit && facts.kind == AdapterKind::randlora, "load.quantization_config", "a base in 8 bits",

@@ -29,6 +29,16 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::road, "ROAD", "road", "RoAd", "", 1, true, false},
     {AdapterKind::randlora, "RANDLORA", "randlora", "RandLoRA", "r", 32, true, false},
     {AdapterKind::vblora, "VBLORA", "vblora", "VB-LoRA", "r", 4, false, false},
+    {AdapterKind::delora, "DELORA", "delora", "DeLoRA", "r", 8, false, false},
+    {AdapterKind::gralora, "GRALORA", "gralora", "GraLoRA", "r", 32, false, true},
+    {AdapterKind::pvera, "PVERA", "pvera", "PVeRA", "r", 256, true, true},
+    {AdapterKind::unilora, "UNILORA", "unilora", "UniLoRA", "r", 4, true, true},
+    {AdapterKind::lily, "LILY", "lily", "Lily", "r", 32, true, false},
+    {AdapterKind::glora, "GLORA", "glora", "GLoRA", "r", 8, false, false},
+    {AdapterKind::deft, "DEFT", "deft", "DEFT", "r", 8, false, true},
+    {AdapterKind::beft, "BEFT", "beft", "BEFT", "", 1, true, false},
+    {AdapterKind::hira, "HIRA", "hira", "HiRA", "r", 32, false, true},
+    {AdapterKind::peanut, "PEANUT", "peanut", "PEANuT", "r", 32, false, false},
 };
 
 }  // namespace

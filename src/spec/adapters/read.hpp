@@ -18,10 +18,11 @@ inline constexpr IntegerRange kAtLeastOne = {.low = 1, .high = std::int64_t{1} <
 
 /// One text (a regular expression or "all-linear") or a list of names.
 std::optional<TargetModules> read_targets(ObjectReader& config, std::string_view key);
+JsonValue targets_to_json(const TargetModules& modules);
 /// layers_to_transform and layers_pattern.
 void read_layers(ObjectReader& config, LoraPlan& plan);
-/// rank_pattern and alpha_pattern.
-void read_patterns(ObjectReader& config, LoraPlan& plan);
+void read_rank_pattern(ObjectReader& config, LoraPlan& plan);
+void read_alpha_pattern(ObjectReader& config, LoraPlan& plan);
 /// Keys that say nothing about memory, or are written by save_pretrained.
 void skip_saved_keys(ObjectReader& config);
 

@@ -111,6 +111,16 @@ std::span<const Row> adalora_rows() {
     return kRows;
 }
 
+// TRANSFORMERS_MODELS_TO_BEFT_TARGET_MODULES_MAPPING.
+std::span<const Row> beft_rows() {
+    static const Row kRows[] = {{"opt", {"v_proj"}},     {"gptj", {"v_proj"}},        {"gpt_neo", {"v_proj"}},
+                                {"llama", {"v_proj"}},   {"llama4", {"v_proj"}},      {"mistral", {"v_proj"}},
+                                {"mixtral", {"v_proj"}}, {"phi", {"v_proj"}},         {"gemma", {"v_proj"}},
+                                {"gemma2", {"v_proj"}},  {"gemma3_text", {"v_proj"}}, {"qwen2", {"v_proj"}},
+                                {"qwen3", {"v_proj"}}};
+    return kRows;
+}
+
 }  // namespace
 
 std::vector<std::string> default_targets(const ModelSpec& model, AdapterKind kind) {
@@ -119,6 +129,7 @@ std::vector<std::string> default_targets(const ModelSpec& model, AdapterKind kin
         case AdapterKind::ln_tuning: return names_in(norm_rows(), model.model_type);
         case AdapterKind::vblora:  // TRANSFORMERS_MODELS_TO_VBLORA_TARGET_MODULES_MAPPING: the same
         case AdapterKind::adalora: return names_in(adalora_rows(), model.model_type);
+        case AdapterKind::beft: return names_in(beft_rows(), model.model_type);
         case AdapterKind::trainable_tokens: return {};  // the token embedding
         default: return default_targets(model);
     }

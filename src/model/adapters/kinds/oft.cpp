@@ -9,7 +9,7 @@
 #include "engine/ops/shape.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 
 namespace vramfit::model {
 
@@ -33,13 +33,6 @@ std::int64_t block_size_of(const AdapterOptions& options, std::int64_t in) {
     return options.blocks == 0 ? fits : in / fits;
 }
 
-/// The indices of the upper triangle, int64.
-Tensor triangle(const NewAdapter& made, std::int64_t elements) {
-    const Tensor indices = moved_from_host(made.run.session, {elements}, DType::int64);
-    label(indices, Category::adapters);
-    return indices;
-}
-
 }  // namespace
 
 // OFTRotationModule: the weight, then the buffers `rows` and `cols`.
@@ -48,7 +41,7 @@ void create_oft(const NewAdapter& made) {
     const std::int64_t block = block_size_of(made.plan().options, in);
     const std::int64_t elements = block * (block - 1) / 2;
     made.add("oft_R.default.weight", {made.plan().options.block_share ? 1 : in / block, elements});
-    for (int i = 0; i < 2; ++i) made.adapter.buffers.push_back(triangle(made, elements));
+    for (int i = 0; i < 2; ++i) made.add_buffer(moved_from_host(made.run.session, {elements}, DType::int64));
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // peft 0.21.2 tuners/tuners_utils.py inject_adapter, for the kinds beside LoRA.
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -22,15 +22,31 @@ struct Method {
     AdapterKind kind;
     void (*create)(const NewAdapter& made);
     Tensor (*forward)(const Linear& layer, const Tensor& x);
+    void (*finish)(const std::vector<NewAdapter>& all) = nullptr;  ///< once all layers are there
 };
 
 constexpr Method kMethods[] = {
-    {AdapterKind::ia3, create_ia3, ia3},          {AdapterKind::loha, create_loha, loha},
-    {AdapterKind::lokr, create_lokr, lokr},       {AdapterKind::vera, create_vera, vera},
-    {AdapterKind::oft, create_oft, oft},          {AdapterKind::miss, create_miss, miss},
-    {AdapterKind::hra, create_hra, hra},          {AdapterKind::adalora, create_adalora, adalora},
-    {AdapterKind::road, create_road, road},       {AdapterKind::randlora, create_randlora, randlora},
+    {AdapterKind::ia3, create_ia3, ia3},
+    {AdapterKind::loha, create_loha, loha},
+    {AdapterKind::lokr, create_lokr, lokr},
+    {AdapterKind::vera, create_vera, vera},
+    {AdapterKind::oft, create_oft, oft},
+    {AdapterKind::miss, create_miss, miss},
+    {AdapterKind::hra, create_hra, hra},
+    {AdapterKind::adalora, create_adalora, adalora},
+    {AdapterKind::road, create_road, road},
+    {AdapterKind::randlora, create_randlora, randlora},
     {AdapterKind::vblora, create_vblora, vblora},
+    {AdapterKind::delora, create_delora, delora},
+    {AdapterKind::gralora, create_gralora, gralora},
+    {AdapterKind::pvera, create_pvera, pvera},
+    {AdapterKind::unilora, create_unilora, unilora, finish_unilora},
+    {AdapterKind::lily, create_lily, lily, finish_lily},
+    {AdapterKind::glora, create_glora, glora},
+    {AdapterKind::deft, create_deft, deft},
+    {AdapterKind::beft, create_beft, beft},
+    {AdapterKind::hira, create_hira, hira},
+    {AdapterKind::peanut, create_peanut, peanut},
 };
 
 [[noreturn]] void refuse_target(const std::string& name) {
@@ -64,6 +80,14 @@ void copy_norms(Network& network, const std::vector<LoraTarget>& targets) {
 
 }  // namespace
 
+void NewAdapter::share(std::initializer_list<Dims> sizes) const {
+    std::vector<Tensor>& shared = *adapter.shared;
+    for (Tensor& t : shared) t = to(t, dtype);
+    if (!shared.empty()) return;
+    for (const Dims& size : sizes) shared.push_back(moved_from_host(run.session, size, dtype));
+    for (const Tensor& t : shared) label(t, Category::adapters);
+}
+
 DType adapter_dtype(const Stack& stack, const Linear& layer) {
     if (layer.in_8bit) return DType::float32;  // the weight's integers say nothing
     if (!layer.quantized) return layer.weight.dtype();
@@ -89,20 +113,23 @@ void add_other_adapters(const Run& run, Network& network, const std::vector<Lora
         std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& m) { return m.kind == plan.kind; });
     const std::vector<Linear*> all = linears(network);
     const auto shared = std::make_shared<std::vector<Tensor>>();
+    std::vector<NewAdapter> made;
+    made.reserve(targets.size());
     for (const LoraTarget& target : targets) {
         const auto found =
             std::find_if(all.begin(), all.end(), [&](const Linear* l) { return l->name == target.module.name; });
         if (found == all.end()) refuse_target(target.module.name);
         Linear& layer = **found;
-        OtherAdapter adapter;
+        OtherAdapter& adapter = layer.other.emplace();
         adapter.forward = method->forward;
         adapter.plan = &plan;
         adapter.dropout = plan.lora_dropout;
         adapter.shared = shared;
         const Size rank = target.has_own_rank ? Size(target.r) : run.sizes.rank;
-        method->create({run, layer, target, targets, rank, adapter_dtype(run.stack, layer), adapter});
-        layer.other = std::move(adapter);
+        made.push_back({run, layer, target, targets, rank, adapter_dtype(run.stack, layer), adapter});
+        method->create(made.back());
     }
+    if (method->finish) method->finish(made);
 }
 
 }  // namespace vramfit::model

@@ -4,7 +4,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::model {

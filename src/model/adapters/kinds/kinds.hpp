@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,20 @@ struct NewAdapter {
         }
         return {in, out};
     }
-    void add(std::string_view name, const engine::Dims& sizes) const {
-        adapter.parameters.push_back({name, moved_from_host(run.session, sizes, dtype)});
+    void add(std::string_view name, const engine::Dims& sizes, int module = 0) const {
+        adapter.parameters.push_back({name, moved_from_host(run.session, sizes, dtype), module});
+    }
+    void add_buffer(const Tensor& buffer) const {
+        label(buffer, Category::adapters);
+        adapter.buffers.push_back(buffer);
+    }
+    /// What all layers share: the first one moves it, a later one of another dtype casts it
+    /// (_move_adapter_to_device_of_base_layer).
+    void share(std::initializer_list<engine::Dims> sizes) const;
+    /// A parameter that will be another layer's too.
+    void tie(std::string_view name, const engine::Dims& sizes) const {
+        adapter.tied.push_back({name, adapter.shared->size()});
+        adapter.shared->push_back(moved_from_host(run.session, sizes, dtype));
     }
 };
 
@@ -72,6 +85,29 @@ void create_randlora(const NewAdapter& made);
 Tensor randlora(const Linear& layer, const Tensor& x);
 void create_vblora(const NewAdapter& made);
 Tensor vblora(const Linear& layer, const Tensor& x);
+
+void create_delora(const NewAdapter& made);
+Tensor delora(const Linear& layer, const Tensor& x);
+void create_gralora(const NewAdapter& made);
+Tensor gralora(const Linear& layer, const Tensor& x);
+void create_pvera(const NewAdapter& made);
+Tensor pvera(const Linear& layer, const Tensor& x);
+void create_unilora(const NewAdapter& made);
+Tensor unilora(const Linear& layer, const Tensor& x);
+void finish_unilora(const std::vector<NewAdapter>& all);
+void create_lily(const NewAdapter& made);
+Tensor lily(const Linear& layer, const Tensor& x);
+void finish_lily(const std::vector<NewAdapter>& all);
+void create_glora(const NewAdapter& made);
+Tensor glora(const Linear& layer, const Tensor& x);
+void create_deft(const NewAdapter& made);
+Tensor deft(const Linear& layer, const Tensor& x);
+void create_beft(const NewAdapter& made);
+Tensor beft(const Linear& layer, const Tensor& x);
+void create_hira(const NewAdapter& made);
+Tensor hira(const Linear& layer, const Tensor& x);
+void create_peanut(const NewAdapter& made);
+Tensor peanut(const Linear& layer, const Tensor& x);
 
 void create_adalora(const NewAdapter& made);
 Tensor adalora(const Linear& layer, const Tensor& x);

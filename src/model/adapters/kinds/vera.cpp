@@ -4,27 +4,19 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
 
-// The projections are as large as the largest layer needs; the first layer moves them, a later one of another dtype
-// casts them (_move_adapter_to_device_of_base_layer).
+// The projections are as large as the largest layer needs.
 void create_vera(const NewAdapter& made) {
     made.add("vera_lambda_b.default", {made.layer.out});
     made.add("vera_lambda_d.default", {made.rank});
-    std::vector<Tensor>& shared = *made.adapter.shared;
-    if (shared.empty()) {
-        const auto [in, out] = made.largest_sides();
-        shared.push_back(moved_from_host(made.run.session, {made.rank, in}, made.dtype));
-        shared.push_back(moved_from_host(made.run.session, {out, made.rank}, made.dtype));
-        for (const Tensor& t : shared) label(t, Category::adapters);
-        return;
-    }
-    for (Tensor& t : shared) t = to(t, made.dtype);
+    const auto [in, out] = made.largest_sides();
+    made.share({{made.rank, in}, {out, made.rank}});
 }
 
 Tensor vera(const Linear& layer, const Tensor& x) {

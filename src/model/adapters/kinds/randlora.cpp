@@ -8,7 +8,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::model {
@@ -23,21 +23,14 @@ std::int64_t smaller_side(const Linear& layer) {
 
 }  // namespace
 
-// The projections are as large as the largest layers need together; the first layer moves them.
+// The projections are as large as the largest layers need together.
 void create_randlora(const NewAdapter& made) {
     const std::int64_t side = smaller_side(made.layer);
     made.add("randlora_lambda.default", {made.rank, ceil_div(side, made.rank)});
     made.add("randlora_gamma.default", {ceil_div(side, made.rank), side});
-    std::vector<Tensor>& shared = *made.adapter.shared;
-    if (!shared.empty()) {
-        for (Tensor& t : shared) t = to(t, made.dtype);
-        return;
-    }
     const auto [in, out] = made.largest_sides();
-    shared.push_back(moved_from_host(made.run.session, {made.rank, 1, std::min(in, out)}, made.dtype));
-    shared.push_back(moved_from_host(
-        made.run.session, {std::max(in, out), ceil_div(std::min(in, out), made.rank), made.rank}, made.dtype));
-    for (const Tensor& t : shared) label(t, Category::adapters);
+    made.share(
+        {{made.rank, 1, std::min(in, out)}, {std::max(in, out), ceil_div(std::min(in, out), made.rank), made.rank}});
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // peft 0.21.2 tuners/adalora/layer.py SVDLinear, bnb.py and model.py AdaLoraModel.forward.
-#include "model/adapters/adalora.hpp"
+#include "model/adapters/kinds/adalora.hpp"
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
@@ -9,7 +9,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/adapters/other_kinds.hpp"
+#include "model/adapters/kinds/kinds.hpp"
 
 namespace vramfit::model {
 
