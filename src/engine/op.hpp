@@ -176,6 +176,7 @@ namespace vramfit::engine {
     X(unsloth_scale, "unsloth_zoo::fused_linear_scale_rows")                \
     X(rand_like, "aten::rand_like")                                         \
     X(scatter, "aten::scatter")                                             \
+    X(scatter_add, "aten::scatter_add")                                     \
     X(index_copy, "aten::index_copy")                                       \
     X(roll, "aten::roll")                                                   \
     X(var_mean, "aten::var_mean")

@@ -42,6 +42,7 @@ enum class AdapterKind : std::uint8_t {
     deft,
     beft,
     hira,
+    supertuning,
     peanut,
 };
 
@@ -78,6 +79,8 @@ struct AdapterOptions {
     GloraPath glora_d_e = GloraPath::constant;         ///< GloraConfig.config_D_E
     bool para = false;                                 ///< DeftConfig
     bool init_weights = true;                          ///< DeftConfig: reads the layers' weights
+    double sparsity = 0.99;                            ///< SupertuningConfig
+    std::int64_t supra_r = 0;                          ///< SupertuningConfig.r: of a LoRA beside it; 0: none
     std::int64_t depth = 0;                            ///< PeanutConfig
     std::string act_fn = "relu";                       ///< PeanutConfig
     std::vector<std::int64_t> token_indices;           ///< TrainableTokensConfig; LoraConfig.trainable_token_indices

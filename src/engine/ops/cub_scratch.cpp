@@ -59,6 +59,16 @@ Size float_sort_scratch(const Session& session, Size n) {
     return onesweep_scratch(n, 32, tile, 4, 8);
 }
 
+// Keys of 16 bits are sorted in one sweep from SM90 on: tuning_radix_sort.cuh sm90_small_key_tuning<2, 8, 8>, 512
+// threads x 11 items. Before that dispatch_radix_sort.cuh InvokePasses counts digits of 7 bits for each block, two to a
+// multiprocessor (occupancy) times five (subscription_factor), and a tile of the scan, 512 threads x 11 items.
+Size half_sort_scratch(const Session& session, Size n) {
+    if (session.device.capability.major >= 9) return onesweep_scratch(n, 16, 512 * 11, 2, 8);
+    constexpr Size kDigits = 128, kOffset = 8;
+    const Size blocks = session.device.multiprocessors * 2 * 5;
+    return aliased({(blocks * kDigits + 512 * 11) * kOffset, n * 2, n * 8});
+}
+
 // The same of 32-bit keys and values: 512 threads x 23 items, from SM80 on 384 x 17.
 Size int32_sort_scratch(const Session& session, Size n) {
     constexpr Size kSingleTile = 256 * 19;
@@ -98,6 +108,18 @@ Size int32_unique_scratch(const Session& session, Size n) {
     if (c == Capability{8, 0}) tile = 256 * 11;
     if (c.major >= 9) tile = 512 * 14;
     return tile_states(session, n, tile, 16);
+}
+
+// dispatch_scan_by_key.cuh; tuning_scan_by_key.cuh: 256 threads x 9 items, with tunings for 8.0, 9.0 and 10.0.
+Size sum_by_key_scratch(const Session& session, Size n) {
+    constexpr Size kDescriptor = 16, kKey = 4;
+    const Capability& c = session.device.capability;
+    Size tile = 256 * 9;
+    if (c == Capability{8, 0}) tile = 256 * 15;
+    if (c.major == 9) tile = 288 * 14;
+    if (c.major >= 10) tile = 224 * 20;
+    const Size tiles = ceil_div(n, tile);
+    return aliased({(tiles + 32) * kDescriptor, (tiles + 1) * kKey});
 }
 
 /// dispatch_scan.cuh for a 64-bit sum: tuning_scan.cuh DefaultPolicy, 128 threads x 7 items.

@@ -232,6 +232,17 @@ void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values) 
     set_history(t, node);
 }
 
+// derivatives.yaml scatter_add: src: grad.gather(dim, index).
+Tensor scatter_add(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::scatter_add);
+    if (!needs_grad(values)) return out;
+    const Ref<Node> node = make_node(t.session(), kScatterValuesBackward);
+    add_edge(*node, values);
+    node->save(ids);
+    set_history(out, node);
+    return out;
+}
+
 // derivatives.yaml index_copy: source: grad.index_select(dim, index).expand_as(source).
 Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values) {
     Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::index_copy);

@@ -47,6 +47,9 @@ Tensor scatter_number(const Tensor& t, const Tensor& ids);
 /// t.scatter_(dim, ids, values) of a tensor that needs no gradient before.
 void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values);
 
+/// t.scatter_add(0, ids, values): t -- [N] that needs no gradient.
+Tensor scatter_add(const Tensor& t, const Tensor& ids, const Tensor& values);
+
 /// t.index_copy(0, ids, values): t -- [M, ...] that needs no gradient, ids -- [N] int64, values -- [N, ...].
 Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values);
 

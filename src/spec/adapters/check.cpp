@@ -54,6 +54,12 @@ void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& pr
     // tuners/gralora/layer.py GraloraLayer.update_layer.
     if (plan.kind == AdapterKind::gralora)
         for (const std::int64_t size : {module.in, module.out}) divides("gralora_k", size, plan.options.gralora_k);
+    // tuners/supertuning/layer.py SupertuningLayer.update_layer.
+    if (plan.kind == AdapterKind::supertuning && supertuned_entries(plan.options, module) < 1)
+        problems.invalid(
+            "peft.sparsity",
+            fmt::format("{} leaves no trainable entries for '{}' (peft)", plan.options.sparsity, module.name),
+            "a smaller one");
     // tuners/deft/layer.py DeftLayer.update_layer.
     if (plan.kind == AdapterKind::deft && target.r > module.out)
         problems.unsupported("peft.r",

@@ -38,6 +38,7 @@ constexpr Names kPveraRefused = {"sample_at_inference"};
 constexpr Names kUniLora = {"proj_seed", "fan_in_fan_out", "init_theta_d_bound", "init_weights", "save_indices"};
 constexpr Names kLily = {"scaling", "init_weights"};
 constexpr Names kDeft = {"init_scale", "alpha", "fan_in_fan_out"};
+constexpr Names kSupertuning = {"select_top", "init_weights", "save_precomputed_indices"};
 // layer.py dispatch_default takes `r`, whatever the pattern says.
 constexpr Names kHira = {"fan_in_fan_out", "init_weights", "rank_pattern"};
 constexpr Names kPeanut = {"scaling", "init_weights"};
@@ -85,6 +86,11 @@ constexpr KindKeys kKeys[] = {
     {.kind = AdapterKind::deft, .dropout = "deft_dropout", .bias = true, .idle = kDeft},
     {.kind = AdapterKind::beft, .excludes = false, .layers = false, .idle = kInitialization},
     {.kind = AdapterKind::hira, .dropout = "hira_dropout", .idle = kHira},
+    {.kind = AdapterKind::supertuning,
+     .dropout = "lora_dropout",
+     .excludes = false,
+     .layers = false,
+     .idle = kSupertuning},
     {.kind = AdapterKind::peanut, .idle = kPeanut},
 };
 

@@ -38,6 +38,7 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::deft, "DEFT", "deft", "DEFT", "r", 8, false, true},
     {AdapterKind::beft, "BEFT", "beft", "BEFT", "", 1, true, false},
     {AdapterKind::hira, "HIRA", "hira", "HiRA", "r", 32, false, true},
+    {AdapterKind::supertuning, "SUPERTUNING", "supertuning", "Super-Tuning", "", 1, false, false},
     {AdapterKind::peanut, "PEANUT", "peanut", "PEANuT", "r", 32, false, false},
 };
 

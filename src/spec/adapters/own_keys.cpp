@@ -135,7 +135,31 @@ void read_peanut_function(ObjectReader& config, AdapterOptions& options) {
     options.act_fn = *word;
 }
 
+/// SupertuningConfig.__post_init__: without `r` there is no LoRA beside the chosen entries.
+void read_supertuning(ObjectReader& config, AdapterOptions& options) {
+    ObjectReader::set(options.sparsity, config.real("sparsity"));
+    ObjectReader::set(options.supra_r, config.integer("r", kAtLeastOne, Null::absent));
+    const auto alpha = config.real("lora_alpha", {}, Null::absent);
+    if (options.sparsity >= 1)
+        config.problems().invalid(config.path("sparsity"), fmt::format("{} is not below 1 (peft)", options.sparsity),
+                                  "the share of entries that are not trained: 0.99");
+    if (alpha && options.supra_r == 0)
+        config.problems().invalid(config.path("lora_alpha"),
+                                  "lora_alpha is set but r is None: Supra mode requires an explicit r (peft)",
+                                  "give r too, or leave it out");
+}
+
+void put_supertuning(const AdapterOptions& options, JsonValue& out) {
+    out.put("sparsity", JsonValue::of(options.sparsity));
+    if (options.supra_r != 0) out.put("r", JsonValue::of(options.supra_r));
+}
+
 }  // namespace
+
+// tuners/supertuning/layer.py SupertuningLayer._num_trainable.
+std::int64_t supertuned_entries(const AdapterOptions& options, const NamedModule& module) {
+    return static_cast<std::int64_t>(static_cast<double>(module.in * module.out) * (1 - options.sparsity));
+}
 
 void read_own_keys(ObjectReader& config, LoraPlan& plan) {
     AdapterOptions& options = plan.options;
@@ -151,6 +175,7 @@ void read_own_keys(ObjectReader& config, LoraPlan& plan) {
             break;
         case AdapterKind::glora: read_glora(config, options); break;
         case AdapterKind::deft: read_deft_method(config); break;
+        case AdapterKind::supertuning: read_supertuning(config, options); break;
         case AdapterKind::peanut: read_peanut_function(config, options); break;
         default: break;
     }
@@ -170,6 +195,7 @@ void put_own_keys(const LoraPlan& plan, JsonValue& out) {
             out.put("variant", JsonValue::of(std::string_view(fmt::format("road_{}", options.road_variant))));
             break;
         case AdapterKind::glora: put_glora(options, out); break;
+        case AdapterKind::supertuning: put_supertuning(options, out); break;
         case AdapterKind::peanut: out.put("act_fn", JsonValue::of(std::string_view(options.act_fn))); break;
         default: break;
     }

@@ -42,6 +42,9 @@ void read_token_indices(ObjectReader& config, std::string_view key, LoraPlan& pl
 /// What peft has no default for.
 void check_prompt_kind(const LoraPlan& plan, Problems& problems);
 
+/// Super-Tuning: how many entries of the module's weight are trained.
+std::int64_t supertuned_entries(const AdapterOptions& options, const NamedModule& module);
+
 /// IA3: whether the module's input is scaled, not its output. Throws Error (invalid) where peft asks for the modules.
 bool is_feedforward(const ModelSpec& model, const LoraPlan& plan, const std::string& module);
 

@@ -47,6 +47,7 @@ constexpr Method kMethods[] = {
     {AdapterKind::beft, create_beft, beft},
     {AdapterKind::hira, create_hira, hira},
     {AdapterKind::peanut, create_peanut, peanut},
+    {AdapterKind::supertuning, create_supertuning, supertuning},
 };
 
 [[noreturn]] void refuse_target(const std::string& name) {

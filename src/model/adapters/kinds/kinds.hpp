@@ -102,6 +102,8 @@ void create_glora(const NewAdapter& made);
 Tensor glora(const Linear& layer, const Tensor& x);
 void create_deft(const NewAdapter& made);
 Tensor deft(const Linear& layer, const Tensor& x);
+void create_supertuning(const NewAdapter& made);
+Tensor supertuning(const Linear& layer, const Tensor& x);
 void create_beft(const NewAdapter& made);
 Tensor beft(const Linear& layer, const Tensor& x);
 void create_hira(const NewAdapter& made);
