@@ -122,9 +122,10 @@ AdapterKind read_kind(ObjectReader& config) {
         if (facts)
             kind = facts->kind;
         else
-            config.problems().unsupported(config.path("peft_type"),
-                                          fmt::format("adapters of type '{}' are not supported", *type),
-                                          fmt::format("supported: {}", known_peft_types()));
+            config.problems().unsupported(
+                config.path("peft_type"),
+                fmt::format("adapters of type '{}' are not supported{}", *type, why_not_predicted(*type)),
+                fmt::format("supported: {}", known_peft_types()));
     }
     const auto task = config.text("task_type", Null::absent);
     if (task && *task != "CAUSAL_LM")

@@ -57,8 +57,10 @@ void read_other_adapter(Reader& reader, const std::string& prefix, std::string_v
     const AdapterKindFacts* const facts =
         find_adapter_kind(class_name == "PromptEncoder" ? "p_tuning" : class_name);  // the only class of another name
     if (!facts)
-        return reader.refuse(begin + "peft_type", fmt::format("adapters of the type {} are not predicted", type),
-                             fmt::format("supported: {}", known_peft_types()));
+        return reader.refuse(
+            begin + "peft_type",
+            fmt::format("adapters of the type {} are not predicted{}", type, why_not_predicted(class_name)),
+            fmt::format("supported: {}", known_peft_types()));
     const Value& given = prefix.empty() ? reader.document().root : *reader.value(prefix);
     for (std::size_t i = 0; i < given.keys.size(); ++i)
         if (given.items[i].kind == Value::Kind::unread)

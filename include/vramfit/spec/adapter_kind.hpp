@@ -112,7 +112,11 @@ constexpr bool wraps_modules(const AdapterKindFacts& facts) {
 /// All that are predicted, LoRA first.
 std::span<const AdapterKindFacts> adapter_kinds();
 const AdapterKindFacts& facts_of(AdapterKind kind);
+/// Whether its configuration has a dropout in front of the adapter.
+bool has_dropout(AdapterKind kind);
 /// By its name or `peft_type`, in any case, underscores or not; null: not predicted.
 const AdapterKindFacts* find_adapter_kind(std::string_view name);
+/// Why a kind of peft's is not predicted, behind a colon; empty: nobody has looked.
+std::string why_not_predicted(std::string_view name);
 
 }  // namespace vramfit

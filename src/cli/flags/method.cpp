@@ -44,7 +44,8 @@ Words adapter_words() {
 void set_adapter(Job& job, std::string_view value, const std::string& where) {
     const AdapterKindFacts* const facts = find_adapter_kind(value);
     if (!facts)
-        throw Error(ErrorKind::unsupported, where, fmt::format("adapters of type '{}' are not supported", value),
+        throw Error(ErrorKind::unsupported, where,
+                    fmt::format("adapters of type '{}' are not supported{}", value, why_not_predicted(value)),
                     fmt::format("supported: {}", fmt::join(adapter_words(), ", ")));
     LoraPlan& plan = adapters(job, where);
     if (plan.kind == facts->kind) return;
@@ -111,9 +112,7 @@ void set_token_indices(Job& job, std::string_view value, const std::string& wher
 
 void set_dropout(Job& job, std::string_view value, const std::string& where) {
     LoraPlan& plan = adapters(job, where);
-    const bool drops = plan.kind == AdapterKind::lora || plan.kind == AdapterKind::vera ||
-                       plan.kind == AdapterKind::miss || plan.kind == AdapterKind::adalora;
-    if (!drops)
+    if (!has_dropout(plan.kind))
         throw Error(ErrorKind::invalid, where, fmt::format("{} has no dropout", facts_of(plan.kind).title),
                     "leave it out");
     const double dropout = number_from(value, where);
@@ -178,10 +177,13 @@ constexpr PlanFlag kMethodFlags[] = {
      set_method, 0, words_of<kMethods>},
     {"adapter", "peft_type", "KIND", nullptr, kMethod,
      "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, "
-     "prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]",
+     "delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, "
+     "prefix_tuning or trainable_tokens [lora]",
      set_adapter, 0, adapter_words},
     {"rank", "r lora_r lora_rank", "N", nullptr, kMethod,
-     "Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]", set_rank},
+     "Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, "
+     "lily, hira and peanut 32]",
+     set_rank},
     {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
     {"feedforward_modules", "", "NAME,...", nullptr, kMethod,
      "IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]",

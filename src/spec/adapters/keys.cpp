@@ -96,6 +96,13 @@ constexpr KindKeys kKeys[] = {
 
 }  // namespace
 
+bool has_dropout(AdapterKind kind) {
+    if (kind == AdapterKind::lora) return true;
+    const auto* const found =
+        std::find_if(std::begin(kKeys), std::end(kKeys), [kind](const KindKeys& keys) { return keys.kind == kind; });
+    return found != std::end(kKeys) && !found->dropout.empty();
+}
+
 const KindKeys& keys_of(AdapterKind kind) {
     const auto* const found =
         std::find_if(std::begin(kKeys), std::end(kKeys), [kind](const KindKeys& keys) { return keys.kind == kind; });

@@ -42,6 +42,31 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::peanut, "PEANUT", "peanut", "PEANuT", "r", 32, false, false},
 };
 
+/// What a kind that is not predicted takes memory for that is known on a GPU only.
+struct NotPredicted {
+    std::string_view name;
+    std::string_view why;
+};
+constexpr NotPredicted kNotPredicted[] = {
+    {"boft", "its rotations solve linear systems by cuSOLVER, whose scratch shows on a GPU only"},
+    {"c3a", "it transforms by cuFFT, whose scratch shows on a GPU only"},
+    {"fourierft", "it transforms by cuFFT, whose scratch shows on a GPU only"},
+    {"tinylora", "cuSOLVER takes apart the layers' weights (SVD), and its scratch shows on a GPU only"},
+    {"psoft", "cuSOLVER takes apart the layers' weights (SVD), and its scratch shows on a GPU only"},
+    {"osf", "cuSOLVER takes apart the layers' weights (SVD), and its scratch shows on a GPU only"},
+    {"adamss", "cuSOLVER takes apart the layers' weights (SVD), and their values say how large its parts are"},
+    {"waveft", "cuDNN runs its wavelet transform, and its scratch shows on a GPU only"},
+    {"frod", "its sparse matrices are put in order on the GPU, which says how many entries they have"},
+    {"shira", "its sparse matrices are put in order on the GPU, which says how many entries they have"},
+};
+
+/// In small letters, without underscores.
+std::string bare_name(std::string_view word) {
+    std::string out = lower_case(word);
+    std::erase(out, '_');
+    return out;
+}
+
 }  // namespace
 
 std::span<const AdapterKindFacts> adapter_kinds() { return kKinds; }
@@ -55,15 +80,17 @@ std::string known_peft_types() {
 }
 
 const AdapterKindFacts* find_adapter_kind(std::string_view name) {
-    const auto plain = [](std::string_view word) {
-        std::string out = lower_case(word);
-        std::erase(out, '_');
-        return out;
-    };
-    const std::string wanted = plain(name);
+    const std::string wanted = bare_name(name);
     const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                    [&](const AdapterKindFacts& facts) { return plain(facts.name) == wanted; });
+                                    [&](const AdapterKindFacts& facts) { return bare_name(facts.name) == wanted; });
     return found == std::end(kKinds) ? nullptr : &*found;
+}
+
+std::string why_not_predicted(std::string_view name) {
+    const std::string wanted = bare_name(name);
+    const auto* const found = std::find_if(std::begin(kNotPredicted), std::end(kNotPredicted),
+                                           [&](const NotPredicted& kind) { return kind.name == wanted; });
+    return found == std::end(kNotPredicted) ? "" : fmt::format(": {}", found->why);
 }
 
 }  // namespace vramfit
