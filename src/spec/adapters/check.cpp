@@ -174,6 +174,16 @@ void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems
         problems.unsupported("model", "prefix tuning with layers that slide is not supported", "another model");
 }
 
+/// With which words peft or torch stops over bitsandbytes' layers; empty: it does not always.
+std::string_view stops_over_packed(AdapterKind kind) {
+    switch (kind) {
+        case AdapterKind::delora: return "linalg.vector_norm: Expected a floating point or complex tensor as input";
+        case AdapterKind::glora: return "not a plain torch.nn.Linear; GLoRA does not support this layer type (peft)";
+        case AdapterKind::supertuning: return "mat1 and mat2 shapes cannot be multiplied (torch)";
+        default: return {};
+    }
+}
+
 }  // namespace
 
 void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -205,8 +215,12 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     refuse(plan.load.cast_after_adapter.has_value(), "load.cast_after_adapter", "a cast of the whole network",
            "leave it out");
     refuse(plan.trl_casting_to_bf16, "trl.peft_module_casting_to_bf16", "a cast of the whole network", "false");
-    refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
-           "a base in 16 bits, or LoRA");
+    if (const std::string_view words = stops_over_packed(facts.kind); plan.load.quantization && !words.empty())
+        problems.invalid("load.quantization_config", fmt::format("{} over packed layers stops: {}", title, words),
+                         "a base in 16 bits, or LoRA");
+    else
+        refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
+               "a base in 16 bits, or LoRA");
     const bool in_8bit = plan.load.quantization && plan.load.quantization->method == QuantMethod::int8;
     // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
     // some over 4-bit layers were compared there.

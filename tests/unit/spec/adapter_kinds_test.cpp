@@ -90,6 +90,64 @@ TEST_CASE("keys of a kind are its own") {
     CHECK(is_refused(R"({"peft_type": "ADALORA", "use_dora": true})", kUnsupported, "/peft/use_dora"));
 }
 
+TEST_CASE("keys of the kinds from DeLoRA on are their own") {
+    const auto options = [](std::string_view peft) {
+        const Job job = job_of_adapter(peft);
+        CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+        return job.plan.peft->options;
+    };
+    CHECK(options(R"({"peft_type": "GRALORA", "gralora_k": 4, "hybrid_r": 2})").hybrid_r == 2);
+    CHECK(options(R"({"peft_type": "UNILORA", "theta_d_length": 99, "bias": "unilora_only"})").theta_d_length == 99);
+    CHECK(options(R"({"peft_type": "LILY", "stride_A": 2, "num_B": 3})").stride_a == 2);
+    CHECK(options(R"({"peft_type": "GLORA", "config_A_B": "none", "config_C": "vector"})").glora_c ==
+          GloraPath::vector);
+    CHECK(options(R"({"peft_type": "DEFT", "para": true, "init_scale": 2.0, "alpha": null})").para);
+    CHECK(options(R"({"peft_type": "SUPERTUNING", "sparsity": 0.5, "r": 8, "lora_alpha": 16.0})").supra_r == 8);
+    CHECK(options(R"({"peft_type": "SUPERTUNING", "r": null, "lora_alpha": null})").supra_r == 0);
+    CHECK(options(R"({"peft_type": "PEANUT", "depth": 2, "act_fn": "silu"})").act_fn == "silu");
+    CHECK(job_of_adapter(R"({"peft_type": "DELORA", "rank_pattern": {"v_proj": 4}})").plan.peft->rank_pattern.size() ==
+          1);
+    CHECK(job_of_adapter(R"({"peft_type": "HIRA", "rank_pattern": {"v_proj": 4}})").plan.peft->rank_pattern.empty());
+
+    CHECK(is_refused(R"({"peft_type": "DELORA", "alpha_pattern": {}})", kInvalid, "/peft/alpha_pattern"));
+    CHECK(is_refused(R"({"peft_type": "GRALORA", "exclude_modules": ["q_proj"]})", kInvalid, "/peft/exclude_modules"));
+    CHECK(is_refused(R"({"peft_type": "BEFT", "r": 8})", kInvalid, "/peft/r"));
+    CHECK(is_refused(R"({"peft_type": "LILY", "num_B": 1})", kInvalid, "/peft/num_B"));
+    CHECK(is_refused(R"({"peft_type": "GLORA", "config_C": "constant"})", kInvalid, "/peft/config_C"));
+    CHECK(is_refused(R"({"peft_type": "GLORA", "config_D_E": "lora"})", kInvalid, "/peft/config_D_E"));
+    CHECK(is_refused(R"({"peft_type": "DEFT", "decomposition_method": "qr"})", kUnsupported,
+                     "/peft/decomposition_method"));
+    CHECK(is_refused(R"({"peft_type": "PVERA", "sample_at_inference": true})", kUnsupported,
+                     "/peft/sample_at_inference"));
+    CHECK(is_refused(R"({"peft_type": "PEANUT", "act_fn": "tanh"})", kUnsupported, "/peft/act_fn"));
+    CHECK(is_refused(R"({"peft_type": "SUPERTUNING", "sparsity": 1.0})", kInvalid, "/peft/sparsity"));
+    CHECK(is_refused(R"({"peft_type": "SUPERTUNING", "lora_alpha": 16})", kInvalid, "/peft/lora_alpha"));
+    CHECK(is_refused(R"({"peft_type": "TINYLORA"})", kUnsupported, "/peft/peft_type"));
+    CHECK(why_not_predicted("WaveFT").find("cuDNN") != std::string::npos);
+    CHECK(why_not_predicted("poly").empty());
+}
+
+TEST_CASE("what peft stops at of the kinds from DeLoRA on, and what was not compared") {
+    CHECK(is_refused(R"({"peft_type": "GRALORA", "r": 9})", kInvalid, "peft.r"));
+    CHECK(is_refused(R"({"peft_type": "GRALORA", "r": 9, "gralora_k": 3})", kInvalid, "peft.gralora_k"));
+    CHECK(is_refused(R"({"peft_type": "DEFT", "r": 1024})", kUnsupported, "peft.r"));
+    CHECK(is_refused(R"({"peft_type": "SUPERTUNING", "sparsity": 0.9999999})", kInvalid, "peft.sparsity"));
+    CHECK(is_refused(R"({"peft_type": "LILY", "target_modules": "all-linear"})", kUnsupported, "peft.target_modules"));
+    CHECK(is_refused(R"({"peft_type": "LILY", "target_modules": ["q_proj", "self_attn.q_proj"]})", kUnsupported,
+                     "peft.target_modules"));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "LILY", "target_modules": ["q_proj", "down_proj"]})"));
+    CHECK(is_refused(R"({"peft_type": "GLORA", "target_modules": ["c_attn"]})", kUnsupported, "peft.target_modules", "",
+                     "gpt2"));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "GRALORA", "target_modules": ["c_attn"]})", "", "gpt2"));
+    const char* const in_4_bit = R"(, "load": {"quantization_config": {"load_in_4bit": true}})";
+    CHECK(is_refused(R"({"peft_type": "HIRA"})", kUnsupported, "load.quantization_config", in_4_bit));
+    CHECK(is_refused(R"({"peft_type": "PVERA"})", kUnsupported, "load.quantization_config", in_4_bit));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "UNILORA"})", in_4_bit));
+    for (const char* peft :
+         {R"({"peft_type": "DELORA"})", R"({"peft_type": "GLORA"})", R"({"peft_type": "SUPERTUNING"})"})
+        CHECK(is_refused(peft, kInvalid, "load.quantization_config", in_4_bit));
+}
+
 TEST_CASE("targets are those of peft's tables") {
     const auto names = [](const char* peft_type, const char* model) {
         return std::get<std::vector<std::string>>(
@@ -100,6 +158,8 @@ TEST_CASE("targets are those of peft's tables") {
     CHECK(names("IA3", "qwen2.5-0.5b") == Names{"q_proj", "v_proj", "down_proj"});
     CHECK(names("LN_TUNING", "qwen2.5-0.5b") == Names{"post_attention_layernorm"});
     CHECK(names("LOHA", "qwen2.5-0.5b") == Names{"q_proj", "v_proj"});
+    CHECK(names("BEFT", "qwen2.5-0.5b") == Names{"v_proj"});
+    CHECK(names("DELORA", "gpt2") == Names{"c_attn"});
     CHECK(is_refused(R"({"peft_type": "ADALORA"})", kInvalid, "peft.target_modules", "", "mathstral-7b-v0.1"));
 }
 

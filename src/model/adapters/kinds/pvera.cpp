@@ -44,8 +44,9 @@ Tensor pvera(const Linear& layer, const Tensor& x) {
         const Tensor inner = functional_linear(is_packed(layer) ? dropped : dropout(input, adapter.dropout), a);
         return halves(mul(lambda_d, inner));
     }();
-    const Tensor output = mul(lambda_b, [&] { return functional_linear(sampled(mean, log_variance), b); }());
+    Tensor output = mul(lambda_b, [&] { return functional_linear(sampled(mean, log_variance), b); }());
     result = add(result, output);
+    if (!is_packed(layer)) output.reset();  // bnb.py has a name for it
     return to(result, x.dtype());
 }
 
