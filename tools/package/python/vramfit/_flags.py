@@ -44,10 +44,10 @@ class PredictFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
+    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, lily, hira and peanut 32]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     feedforward_modules: str | Sequence[str]
@@ -316,7 +316,7 @@ class SweepFlags(TypedDict, total=False):
     method: str | Sequence[str]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     adapter: str | Sequence[str]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int | str | Sequence[int] | Sequence[str]
     """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
     oft_block_size: str | int | Sequence[int]
@@ -612,10 +612,10 @@ class PlanFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
+    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, lily, hira and peanut 32]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     feedforward_modules: str | Sequence[str]
@@ -938,10 +938,10 @@ class TimelineFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
+    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, lily, hira and peanut 32]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     feedforward_modules: str | Sequence[str]
