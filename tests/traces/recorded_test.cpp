@@ -99,6 +99,7 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         Problems problems("config.json");
         const JsonValue model = parse_json(trace["job"]["model"].dump(), problems);
         const network::BuiltInType* type = network::built_in_type_of(model);
+        if (const JsonValue* text = model.find("text_config"); !type && text) type = network::built_in_type_of(*text);
         REQUIRE(type);
         ++jobs[&recording_for(*type, trace["job"])];
     }

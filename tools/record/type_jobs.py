@@ -119,7 +119,7 @@ OWN: dict[str, dict[str, Any]] = {
                                                       "partial_rotary_factor": 0.5}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}}},
     "electra": {**BERT, "embedding_size": 32}, "roformer": {**BERT, "embedding_size": 32}, "rembert": {**BERT, "input_embedding_size": 32, "output_embedding_size": 48}, "openai-gpt": GPT2, "gpt-sw3": GPT2}
 #: Encoders that AutoModelForCausalLM loads as causal language models; as published, without is_decoder, with a warning.
-BERTS = ("bert", "bert-generation", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta", "xlm-roberta-xl", "xmod")
+BERTS = ("bert", "big_bird", "bert-generation", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta", "xlm-roberta-xl", "xmod")
 #: Networks of one type that are not alike: "falcon-rw-full" and so on.
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "nemotron_h": {"8b": {**NEMOTRON_H, "hybrid_override_pattern": "M-M*-"}, "super": {**NEMOTRON_H, "moe_latent_size": 48}},
@@ -145,8 +145,8 @@ OWN |= {name: BERT for name in BERTS if name not in OWN}
 OTHERS |= {name: {"encoder": {**OWN[name], "is_decoder": False}} for name in BERTS}
 OTHERS["bert"]["untied"] = {**BERT, "tie_word_embeddings": False}
 #: Decoders of networks that have an encoder too, which AutoModelForCausalLM loads alone.
-BARTS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "trocr", "whisper", "prophetnet")
-OWN |= {name: BART for name in BARTS} | {"whisper": {k: v for k, v in BART.items() if k != "max_position_embeddings"},
+BARTS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "trocr", "whisper", "prophetnet", "bigbird_pegasus")
+OWN |= {name: BART for name in BARTS} | {"bigbird_pegasus": {**BART, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 1}, "whisper": {k: v for k, v in BART.items() if k != "max_position_embeddings"},
                                        "prophetnet": {"vocab_size": 320, "hidden_size": 64, "num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4,
                                                       "encoder_ffn_dim": 176, "decoder_ffn_dim": 176, "max_position_embeddings": 128, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}}
 OWN["gemma3"] = {"text_config": {**LLAMA, "head_dim": 16, "num_key_value_heads": 2, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"], "tie_word_embeddings": True, "use_cache": False},
@@ -165,10 +165,19 @@ OWN["gemma4"] = {"text_config": GEMMA4_DENSE, "vision_config": GEMMA4_VISION}
 OTHERS["gemma4"] = {"26b": {"text_config": OTHERS["gemma4_text"]["26b"], "vision_config": GEMMA4_VISION}}
 #: Patches of images go through one linear layer; the text part is a persimmon.
 OWN["fuyu"] = {"text_config": {"model_type": "persimmon", **{k: v for k, v in LLAMA.items() if k != "num_key_value_heads"}, "use_cache": False}, **{k: v for k, v in LLAMA.items() if k not in ("num_key_value_heads", "pad_token_id")}}
+#: Its keys are those of the text, with the towers of the published model.
+OWN["phi4_multimodal"] = {**LLAMA, "vision_config": {}, "audio_config": {}}
+#: The same with a tower like SAM's as it is published.
+OWN["got_ocr2"] = {"text_config": {"model_type": "qwen2", **LLAMA, "use_cache": False}, "vision_config": {}, "tie_word_embeddings": False}
 #: The text part is of several types, and says which.
 PIXTRAL = {"model_type": "pixtral", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 1540, "patch_size": 14}
 OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **LLAMA, "head_dim": 16, "sliding_window": None}, "vision_config": PIXTRAL, "tie_word_embeddings": False}
         for name, text in (("mistral3", "mistral"), ("mistral3_ministral3", "ministral3"))}
+OWN["ctrl"] = {"vocab_size": 320, "n_embd": 64, "dff": 176, "n_layer": 2, "n_head": 4, "n_positions": 256, "bos_token_id": 1, "eos_token_id": 2}
+#: The decoder of text, beside whose keys stand parts for sound that it does not have.
+OWN["moshi"] = {**{k: v for k, v in LLAMA.items() if k != "intermediate_size"}, "ffn_dim": 352, "sliding_window": 3000}
+#: Parts of text that AutoModelForCausalLM knows by their whole.
+OWN["emu3_text_model"] = {"model_type": "emu3", "text_config": {"model_type": "emu3_text_model", **LLAMA}}
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
@@ -181,23 +190,25 @@ ROUNDS = {"full": 150, "lora": 200}
 LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded": 280, "padded-lora-checkpointing": 512, "qlora": 1000, "sft-lora": 120}
 IN_LONG_CHUNKS = ("granitemoehybrid", "bamba", "nemotron_h", "falcon_h1", "mamba2")
 IN_CHUNKS = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
+#: Types that the library trains in float32 alone (vramfit_record/variants.py).
+IN_FLOAT32 = ("xlnet",)
 #: Linear layers that get adapters.
 TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "gemma4_unified"), r".*language_model.*\.(q_proj|v_proj)"),  # the tower's layers of these names are no nn.Linear
            **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), ["q_proj", "v_proj", "in_proj_qkv", "out_proj", "qkv"]),
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
            "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
-           "cpmant": ["project_q", "project_v"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
+           "cpmant": ["project_q", "project_v"], "ctrl": ["Wq", "Wv"], "moshi": ["q_proj.linear", "v_proj.linear"], "phi4_multimodal": ["qkv_proj", "gate_up_proj"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {*MAMBAS[:2], "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {*MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
 BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
@@ -213,7 +224,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
 
     def job(name: str, load: dict[str, Any] | None = None, peft: Any = None, mask: str = "ones", loop: str = "trainer", prepare: Any = None, **training: Any) -> dict[str, Any]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
-                "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **({"text_part": False} if model_type in WHOLE else {}), **(load or {})}, "peft": peft,
+                "load": {"dtype": "float32" if model_type in IN_FLOAT32 else "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **({"text_part": False} if model_type in WHOLE else {}), **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
                 "batch": {"sequence_length": ROUNDS.get(name, 56) if model_type in MAMBAS else LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}

@@ -39,6 +39,10 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
         node->save(ids);
         node->dims[0] = weight.sizes();
     }
+    // Embedding.cpp embedding_symint: weight.index_select(0, indices.reshape(-1)), which copies ids that are only
+    // expanded.
+    Tensor row;
+    if (!ids.is_contiguous()) row = reshape(detach(ids), {-1});
     Dims sizes = ids.sizes();
     sizes.push(weight.size(1));
     Tensor out = empty(session, sizes, weight.dtype(), Op::index_select);

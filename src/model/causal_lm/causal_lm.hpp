@@ -17,6 +17,7 @@ struct Output {
     Tensor aux_loss = {};                    ///< that balances experts
     std::vector<Tensor> router_logits = {};  ///< what it was made of
     std::vector<Tensor> hidden_states = {};  ///< where they are asked for: those between layers, and the last norm's
+    std::vector<Tensor> others = {};         ///< of a recorded network that gives more, as Moshi its last hidden state
 };
 
 /// Names the windows of one forward pass.

@@ -17,6 +17,8 @@ Output to_float32(const Stack& stack, const Output& output) {
     for (Tensor* t : {&converted.loss, &converted.logits})
         if (t->defined()) *t = to(*t, DType::float32);
     for (Tensor& logits : converted.router_logits) logits = to(logits, DType::float32);
+    for (Tensor& other : converted.others)
+        if (other.defined()) other = to(other, DType::float32);
     if (output.past_key_values && stack.cache_is_returned_as_tuples()) {
         converted.past_key_values = std::make_shared<KvCache>(*output.past_key_values);
         for (KvCache::Layer& layer : converted.past_key_values->layers())

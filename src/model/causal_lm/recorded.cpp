@@ -85,8 +85,10 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
                                             {"num_items_in_batch", items}};
     Output output;
     for (NamedTensor& made : run_recorded(run, network, *run.recorded, variant, given, windows_of(run, place))) {
-        if (made.name == "loss") output.loss = std::move(made.tensor);
-        if (made.name == "logits") output.logits = std::move(made.tensor);
+        Tensor& kept = made.name == "loss"     ? output.loss
+                       : made.name == "logits" ? output.logits
+                                               : output.others.emplace_back();
+        kept = std::move(made.tensor);
     }
     return output;
 }

@@ -151,9 +151,11 @@ void make_initial_values(const Run& run) {
     }
 }
 
-/// modeling_utils.py _adjust_bias, once the head is tied: its bias, filled up to the rows of its weight, is a copy.
-void copy_bias_of_tied_head(Network& network) {
-    if (network.tied && network.head.bias.defined()) set_data(network.head.bias, clone(network.head.bias));
+/// modeling_utils.py _adjust_bias, whenever a parameter of the head is tied: its bias, filled up to the rows of its
+/// weight, is a copy. Before the bias is tied the head has one that was not loaded.
+void copy_bias_of_tied_head(const network::Document& document, Network& network) {
+    if (!network.tied || !network.head.bias.defined()) return;
+    for (int i = 0; i < (document.ties_bias_first ? 2 : 1); ++i) set_data(network.head.bias, clone(network.head.bias));
 }
 
 }  // namespace
@@ -170,7 +172,7 @@ Network load_sorted(const Run& run) {
     if (run.spec.recording) {
         make_recorded_buffers(run, network);
         make_initial_values(run);
-        copy_bias_of_tied_head(network);
+        copy_bias_of_tied_head(*run.spec.recording, network);
         return network;
     }
     network.embed.weight->is_piece = network.embed.pieces > 1;

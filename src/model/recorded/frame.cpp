@@ -46,6 +46,10 @@ Tensor RecordedFrame::parameter(std::string_view path) const {
     return pass_->model.parameter(pass_->network, module_, path);
 }
 
+void RecordedFrame::replace_buffer(std::string_view path, Tensor tensor) const {
+    pass_->model.replace_buffer(pass_->network, module_, path, std::move(tensor));
+}
+
 std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
     const std::vector<network::Number> places = program_.given();
     for (std::size_t i = 0; i < places.size(); ++i) put(places[i], std::move(given[i]));

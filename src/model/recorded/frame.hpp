@@ -56,6 +56,7 @@ class RecordedFrame : public recorded::Scope {
     Tensor value(network::Number number) const override { return slots_[number]; }
     const std::vector<Tensor>& rounds(network::Number number) const override { return rounds_.at(number); }
     Tensor parameter(std::string_view path) const override;
+    void replace_buffer(std::string_view path, Tensor tensor) const override;
     Tensor base_of(network::Number number) const override;
     bool is_of_host(network::Number number) const override { return on_host_[number]; }
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }

@@ -114,6 +114,12 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
     const auto outputs = named_outputs(document.programs[call->program], results);
     const NamedTensor* hidden = named(outputs, "last_hidden_state");
     if (!hidden) refuse("the network without its head gives no last_hidden_state");
+    for (const NamedTensor& other : outputs)
+        if (other.tensor.defined() && other.tensor != hidden->tensor)
+            refuse(
+                fmt::format("the network without its head gives {} beside the last hidden state, which trl's loss "
+                            "keeps in a way that was not compared",
+                            other.name));
     // trl 1.16.0 trainer/utils.py _ChunkedLogProbFunction: a product with the head's weight, whatever stands before it.
     if (hidden->tensor.size(2).value() != network.head.in.value())
         refuse(fmt::format("trl's loss stops: it gives the head {} numbers of each token, of which it takes {}",

@@ -90,12 +90,25 @@ std::uint32_t RecordedModel::find(std::uint32_t from, std::string_view path) con
     return from;
 }
 
-Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std::string_view path) const {
+std::pair<const RecordedModule*, std::string_view> RecordedModel::owner_of(std::uint32_t from,
+                                                                           std::string_view path) const {
     const std::size_t dot = path.rfind('.');
     const bool rooted = path.starts_with('/');
     const bool nested = dot != std::string_view::npos;
     const std::string_view name = nested ? path.substr(dot + 1) : path.substr(rooted ? 1 : 0);
-    const RecordedModule& module = modules_[find(from, nested ? path.substr(0, dot) : path.substr(0, rooted ? 1 : 0))];
+    return {&modules_[find(from, nested ? path.substr(0, dot) : path.substr(0, rooted ? 1 : 0))], name};
+}
+
+void RecordedModel::replace_buffer(const Network& network, std::uint32_t from, std::string_view path,
+                                   Tensor tensor) const {
+    const auto [module, name] = owner_of(from, path);
+    for (std::size_t i = 0; i < module->kind->buffers.size(); ++i)
+        if (module->kind->buffers[i].name == name) network.buffers[module->first_buffer + i] = tensor;
+}
+
+Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std::string_view path) const {
+    const auto [owner, name] = owner_of(from, path);
+    const RecordedModule& module = *owner;
     Tensor found;
     if (module.linear) found = name == "weight" ? module.linear->weight : module.linear->bias;
     if (module.norm) found = name == "weight" ? module.norm->weight : module.norm->bias;

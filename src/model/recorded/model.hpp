@@ -57,6 +57,8 @@ class RecordedModel {
     std::uint32_t find(std::uint32_t from, std::string_view path) const;
     /// A parameter or buffer by its path from a module.
     Tensor parameter(const Network& network, std::uint32_t from, std::string_view path) const;
+    /// From here on the buffer of that path is this tensor.
+    void replace_buffer(const Network& network, std::uint32_t from, std::string_view path, Tensor tensor) const;
     /// The operators of a program's instructions; null where an instruction is no call.
     const std::vector<recorded::Operator>& operators(network::Number program) const { return operators_[program]; }
     std::size_t units() const { return units_; }
@@ -65,6 +67,8 @@ class RecordedModel {
     const std::string& base() const { return base_; }
 
   private:
+    /// The module that a path ends in, and the name behind it.
+    std::pair<const RecordedModule*, std::string_view> owner_of(std::uint32_t from, std::string_view path) const;
     std::uint32_t add(network::Number kind, std::string path);
 
     const network::Document* document_;

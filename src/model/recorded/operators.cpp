@@ -56,6 +56,11 @@ Tensor Arguments::tensor(const network::Argument& argument) const {
     return scope_.parameter(argument.text);
 }
 
+void Arguments::replace_buffer(std::size_t place, Tensor tensor) const {
+    if (!at(place).is(Kind::parameter)) refuse("a buffer is wanted");
+    scope_.replace_buffer(at(place).text, std::move(tensor));
+}
+
 std::vector<Tensor> Arguments::tensors(const network::Argument& argument) const {
     if (argument.is(Kind::rounds)) return scope_.rounds(argument.value);
     std::vector<Tensor> found;

@@ -23,6 +23,8 @@ class Scope {
     /// The values of all rounds of a loop, by their number in the first one.
     virtual const std::vector<Tensor>& rounds(network::Number number) const = 0;
     virtual Tensor parameter(std::string_view path) const = 0;
+    /// From here on the buffer of that path is this tensor.
+    virtual void replace_buffer(std::string_view path, Tensor tensor) const = 0;
     /// The tensor that a value is a view of, through all views; undefined where it is none, or has ended.
     virtual Tensor base_of(network::Number number) const = 0;
     /// Whether a value was made on the host, where no tensor of it is kept.
@@ -57,6 +59,8 @@ class Arguments {
 
     Tensor tensor(std::size_t place) const { return tensor(at(place)); }
     Tensor tensor(const network::Argument& argument) const;
+    /// The buffer at that place becomes this tensor, for all passes behind this one.
+    void replace_buffer(std::size_t place, Tensor tensor) const;
     /// A list of tensors, each written down or those of all rounds of a loop; empty where it is none.
     std::vector<Tensor> tensors(const network::Argument& argument) const;
     /// What the tensor at that place is a view of; undefined where it is a tensor of its own.

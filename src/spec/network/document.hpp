@@ -237,6 +237,7 @@ struct Document {
     std::vector<std::string> keep_in_float32_strict;  ///< _keep_in_fp32_modules_strict
     bool accepts_loss_kwargs = true;                  ///< Trainer gives the forward num_items_in_batch
     bool loss_shifts_labels = true;                   ///< ... which leaves out the first label of each row
+    bool ties_bias_first = false;                     ///< the head's bias is tied before its weight
     std::vector<Published> checkpoint;                ///< of all others it has the network's names
     bool returns_router_logits = false;          ///< the configuration has output_router_logits, said or by its class
     std::optional<double> router_aux_loss_coef;  ///< where the configuration says it

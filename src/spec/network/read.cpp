@@ -109,6 +109,7 @@ void read_declared(const Place& network, Document& document) {
     document.keep_in_float32_strict = texts("keep_in_fp32_modules_strict");
     document.accepts_loss_kwargs = flag("accepts_loss_kwargs");
     document.loss_shifts_labels = flag("loss_shifts_labels");
+    document.ties_bias_first = network.has("ties_bias_first") && flag("ties_bias_first");
     document.conversion = text("conversion");
     if (network.has("checkpoint")) document.checkpoint = published_of(network.member("checkpoint"));
 }

@@ -4,6 +4,7 @@
 
 #include "engine/backward.hpp"
 #include "engine/ops/embedding_scratch.hpp"
+#include "engine/ops/view.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/recorded.hpp"
 
@@ -72,4 +73,14 @@ TEST_CASE("up to 3072 ids need no sort") {
     const Tensor grad = empty(r.session, {2, 1536, 8}, DType::float32);
     const auto e = r.events([&] { run_backward({&out, 1}, {&grad, 1}); });
     CHECK(e == std::vector<std::int64_t>{3200});
+}
+
+// ATen/native/Embedding.cpp: indices.reshape(-1).
+TEST_CASE("a look-up copies ids that are only expanded") {
+    Recorded r;
+    const Tensor table = empty(r.session, {10, 4}, DType::float32), ids = empty(r.session, {1, 64}, DType::int64);
+    Tensor out;
+    CHECK(r.events([&] {
+        out = embedding(table, expand(ids, {2, 64}));
+    }) == std::vector<std::int64_t>{1024, 2048, -1024});
 }

@@ -23,6 +23,8 @@ def described(network: Any, head: str, config: Any) -> dict[str, Any]:
         if names := getattr(network, f"_{key}", None):
             out[key] = sorted(names)
     out |= {"accepts_loss_kwargs": accepts_loss_kwargs(network), "loss_shifts_labels": loss_shifts_labels(network)}
+    if ties_bias_first(network, out.get("output_embeddings", "")):
+        out["ties_bias_first"] = True
     rows, rule = checkpoint(network)
     if rows:
         out["checkpoint"] = rows
@@ -31,6 +33,14 @@ def described(network: Any, head: str, config: Any) -> dict[str, Any]:
     skipped = {"transformers_version", "_name_or_path", "torch_dtype", "id2label", "label2id", "_attn_implementation_autoset"}
     out["config"] = {k: v for k, v in sorted(plain(config.to_dict()).items()) if k not in skipped and v is not None}
     return out
+
+
+def ties_bias_first(network: Any, head: str) -> bool:
+    """modeling_utils.py, tie_weights: whether the head has the bias that is tied before its weight is."""
+    tied = getattr(network, "_tied_weights_keys", None)
+    names = list(tied) if isinstance(tied, dict) else []
+    weight, bias = f"{head}.weight", f"{head}.bias"
+    return weight in names and bias in names and names.index(bias) < names.index(weight)
 
 
 def path_of(network: Any, getter: str) -> str | None:

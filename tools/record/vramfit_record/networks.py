@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import transformers
 
+from . import first_pass
 from .device import fake_mode, move_network
 from .initial import mark_initial
 
@@ -16,6 +17,11 @@ from .initial import mark_initial
 WHOLE = "image_text_to_text"
 HEADS = {"causal_lm": "AutoModelForCausalLM", WHOLE: "AutoModelForImageTextToText", "sequence_classification": "AutoModelForSequenceClassification",
          "token_classification": "AutoModelForTokenClassification"}
+
+
+#: Parts of text that AutoModelForCausalLM knows by their whole alone, of which it loads the part (5.17.0 models/auto/auto_factory.py from_pretrained:
+#: model_class.config_class == config.sub_configs["text_config"]).
+BY_WHOLE = {"emu3_text_model": "emu3"}
 
 
 class NotFound(Exception):
@@ -42,6 +48,13 @@ def read_config(name: str, trust_remote_code: bool = False, download: bool = Fal
         raise NotFound(f"{name}: no folder, no file, no model type, and not in the local cache; --download fetches its config.json") from error
 
 
+def class_of(config_class: Any, head: str) -> Any:
+    """The class that the Auto class of a head loads of such a configuration."""
+    whole = BY_WHOLE.get(config_class.model_type)
+    known = transformers.models.auto.configuration_auto.CONFIG_MAPPING[whole] if whole else config_class
+    return getattr(transformers, HEADS[head])._model_mapping[known]
+
+
 def build(config: Any, head: str, dtype: torch.dtype, trust_remote_code: bool = False) -> Any:
     """The network on the device that is not there, as from_pretrained leaves it, in training mode. Returns it and its fake mode."""
     auto = getattr(transformers, HEADS[head])
@@ -50,7 +63,9 @@ def build(config: Any, head: str, dtype: torch.dtype, trust_remote_code: bool = 
     except ImportError:
         from transformers.modeling_utils import no_init_weights
     with torch.device("meta"), no_init_weights():
-        network = auto.from_config(config, dtype=dtype, trust_remote_code=trust_remote_code)
+        network = class_of(type(config), head)._from_config(config, dtype=dtype) if config.model_type in BY_WHOLE else auto.from_config(config, dtype=dtype, trust_remote_code=trust_remote_code)
+    with torch.device("meta"):
+        first_pass.change(network)
     network.tie_weights()
     keep_in_float32(network, dtype)
     network.train()

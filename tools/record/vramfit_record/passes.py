@@ -107,6 +107,7 @@ class Pass(TorchFunctionMode):
         self.open = [self.root]
         self.watched: dict[int, Any] = {}
         self.zeros = 0  # of the batch's mask
+        self.buffers: dict[tuple[int, str], tuple[torch.nn.Module, str, torch.Tensor]] = {}  # those that the pass has replaced, as they were
         self.constants: dict[str, tuple[int, ...]] = {}
         self.network = network
         self.done = False
@@ -277,6 +278,18 @@ class Pass(TorchFunctionMode):
         """t[mask] with all places, the most that there can be: how many of a batch are padding only a real run knows."""
         return torch.empty((mask.numel(), *t.shape[mask.dim():]), dtype=t.dtype, device=CUDA)
 
+    def replaced(self, module: torch.nn.Module, name: str, t: Any) -> None:
+        """A buffer becomes a tensor that the pass has made, for all passes behind it."""
+        own = module._buffers[name]
+        if isinstance(t, torch.Tensor) and own is not None and self.ref(own) is not None and t is not own:
+            self.open[-1].events.append(Call("torch.nn.Module.register_buffer", [self.ref(own), self.ref(t)], {}, no_grad=True))
+            self.buffers.setdefault((id(module), name), (module, name, own))
+
+    def put_back(self) -> None:
+        """The next pass finds the buffers that this one has found."""
+        for module, name, own in self.buffers.values():
+            module._buffers[name] = own
+
     def rounds(self, count: int) -> Iterator[Index]:
         """A loop over a number of a shape: what happens in each round is kept apart."""
         region, outer = self.open[-1], self.open[-1].events
@@ -340,9 +353,16 @@ def watching(record: Pass) -> Iterator[None]:
         record.leave(region, out)
         return out
 
+    set_attribute = torch.nn.Module.__setattr__
+
+    def set_buffer(self: torch.nn.Module, name: str, value: Any) -> None:
+        if name in self.__dict__.get("_buffers", ()) and id(self) in record.paths:
+            record.replaced(self, name, value)
+        set_attribute(self, name, value)
+
     places = Counted(record.rounds).put(record.network)
     try:
-        with replaced([(torch.nn.Module, "__call__", called), (torch.autograd.Function, "apply", classmethod(applied))]):
+        with replaced([(torch.nn.Module, "__call__", called), (torch.nn.Module, "__setattr__", set_buffer), (torch.autograd.Function, "apply", classmethod(applied))]):
             yield
     finally:
         for place in places:
@@ -367,6 +387,7 @@ def run_pass(network: torch.nn.Module, inputs: dict[str, Any], options: dict[str
             del out
         record.done = True
     finally:
+        record.put_back()
         Number.report = None
         gc.enable()
     return record

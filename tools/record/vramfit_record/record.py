@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 import torch
 import transformers
 
-from . import device, networks, passes, sizes, tree
+from . import device, first_pass, networks, passes, sizes, tree
 from .declared import described
 from .flash import flash_attention
 from .loops import TooFewRounds
@@ -20,7 +20,7 @@ from .merge import Different, Merge, Point, Table, fit_at, places_of
 from .programs import draft_of
 from .passes import Condition
 from .sizes import Fit
-from .variants import BASE, BY_DTYPE, CHUNKS, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, apart, inputs_of
+from .variants import BASE, BY_DTYPE, CHUNKS, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, apart, as_trained, inputs_of
 
 SCHEMA = "vramfit.network/1"
 #: Where the calls depend on batch or length, this many sizes are kept as examples: such a recording is not for use.
@@ -119,6 +119,7 @@ def checkpointed(network: Any, record: list[Any]) -> Any:
 def one_pass(nets: Networks, variant: Variant, point: Point) -> Any:
     network, mode = nets.of(point)
     set_attention(network, variant.attention)
+    first_pass.ask_again(network)
     config = network.config
     holder: list[Any] = []
     with mode, device.replaced(device.answers()), flash_attention(), contextlib.ExitStack() as stack:
@@ -180,12 +181,19 @@ def reachable(nets: Networks, window: str) -> bool:
 
 
 def record_batches(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
-    rows = record_points(nets, variant, programs, POINTS, BY_DTYPE)
+    rows = record_dtypes(nets, variant, programs, POINTS, BY_DTYPE)
     one_row = {"B": 1, "S": 83}
     if all("B" not in text or eval(text, {"__builtins__": {}}, one_row) is holds for text, holds in conditions_of(programs.rows, rows)):  # noqa: S307  written by merge.py
         return rows
-    single = record_points(nets, variant, programs, ONE_ROW, ONE_ROW_BY_DTYPE)
+    single = record_dtypes(nets, variant, programs, ONE_ROW, ONE_ROW_BY_DTYPE)
     return [limited(row, "batch", 1) for row in single if "only" not in row] + rows
+
+
+def record_dtypes(nets: Networks, variant: Variant, programs: Table, points: Sequence[Point], by_dtype: Any) -> list[dict[str, Any]]:
+    """Those that the library trains the type in."""
+    points, by_dtype, when = as_trained(points, by_dtype, nets.config.model_type)
+    rows = record_points(nets, variant, programs, points, by_dtype)
+    return [{**row, "when": {**when, **row.get("when", {})}} for row in rows] if when else rows
 
 
 def limited(row: dict[str, Any], by: str, value: Any) -> dict[str, Any]:
@@ -268,7 +276,7 @@ def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Vari
     """The document. `vary`: keys of the configuration with a value for each of the three points, of which formulas are made as well."""
     check_varied(vary or {})
     nets = Networks(config, head, trust_remote_code, vary or {}, config_of)
-    points = nets.placed(POINTS)
+    points = nets.placed(as_trained(POINTS, BY_DTYPE, config.model_type)[0])
     network, _ = nets.of(points[0])
     kinds, programs = Table(), Table()
     root = tree.kind_of([nets.of(p)[0] for p in points], points, kinds, fit_at(tuple(points)))

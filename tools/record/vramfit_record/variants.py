@@ -55,6 +55,16 @@ BY_DTYPE = (
     ({"weights": "float32", "autocast": True}, tuple(Point(*s, torch.float32, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))))
 
 
+#: Types that the library trains in float32 alone: some parameters are made in it whatever is asked for, and beside those of 16 bits it stops (5.17.0 modeling_xlnet.py XLNetRelativeAttention, torch.FloatTensor).
+IN_FLOAT32 = ("xlnet",)
+
+
+def as_trained(points: tuple[Point, ...], by_dtype: Any, model_type: str) -> tuple[tuple[Point, ...], Any, dict[str, Any]]:
+    """The points and kinds of dtypes that the library trains a type with, and what rows of them say."""
+    if model_type not in IN_FLOAT32:
+        return points, by_dtype, {}
+    return tuple(replace(p, weights=torch.float32) for p in points), by_dtype[1:], {"weights": "float32"}
+
 
 def apart(when: dict[str, Any], points: tuple[Point, ...]) -> list[tuple[dict[str, Any], tuple[Point, ...]]]:
     """A kind of dtypes without autocast and with it, of a class that casts by itself where autocast is on; none where the kind says it already. Autocast has another dtype than the weights."""

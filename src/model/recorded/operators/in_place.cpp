@@ -100,6 +100,12 @@ Tensor copied_in_place(const Arguments& a) {
     return part;
 }
 
+/// An attribute that is a buffer is set (torch/nn/modules/module.py Module.__setattr__).
+Tensor replaced_buffer(const Arguments& a) {
+    a.replace_buffer(0, a.tensor(1));
+    return {};
+}
+
 constexpr NamedOperator kInPlace[] = {
     {"torch.Tensor.uniform_", filled_by_chance},
     {"torch.Tensor.exponential_", filled_by_chance},
@@ -113,6 +119,7 @@ constexpr NamedOperator kInPlace[] = {
     {"torch.Tensor.__itruediv__", divided_in_place},
     {"torch.Tensor.masked_fill_", filled_in_place},
     {"torch.Tensor.clamp_", clamped_in_place},
+    {"torch.nn.Module.register_buffer", replaced_buffer},
 };
 
 }  // namespace

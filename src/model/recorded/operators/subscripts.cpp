@@ -81,6 +81,11 @@ Tensor at_listed_places(const Arguments& a, const Tensor& t, const std::vector<n
     return index_at(t, places, dim);
 }
 
+/// t[ids, :] of a table without a gradient, whose rows are whole: as t[ids].
+bool is_before_whole_parts(std::span<const network::Argument> parts) {
+    return Arguments::is_tensor(parts[0]) && std::all_of(parts.begin() + 1, parts.end(), is_whole_part);
+}
+
 /// A number, which may be another one in each round of a loop.
 bool is_place(const network::Argument& part) {
     return part.is(ArgumentKind::integer) || part.is(ArgumentKind::formula) || part.is(ArgumentKind::real);
@@ -130,6 +135,8 @@ Tensor subscript(const Arguments& a) {
         return index_rows(t, places[0]);
     if (places.size() == 1 && parts.size() == 1 && places[0].dtype() == DType::boolean)
         return index_by_mask(t, places[0], a.result_sizes()[0]);
+    if (places.size() == 1 && is_before_whole_parts(parts) && places[0].dtype() == DType::int64 && !t.requires_grad())
+        return index_rows(t, places[0]);
     if (!places.empty() && places.size() != parts.size()) a.refuse("an index tensor beside other parts");
     if (!places.empty()) return picked_at(a, t, places);
     const Tensor part = cut_out(a, t, parts);

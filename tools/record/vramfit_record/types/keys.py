@@ -13,12 +13,12 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, OF_DECODERS)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, SPARSE_STATES, STATES
 from ..merge import places_of
-from ..networks import HEADS, WHOLE
+from ..networks import WHOLE, class_of
 from ..sizes import Fit, Number
 from ..variants import POINTS, TRAINER
 
@@ -36,11 +36,11 @@ class Keys:
         whole, self.text_type = OF_TEXT.get(self.model_type, (self.model_type, ""))
         self.cls = classes[whole]
         self.parts, self.towers = PARTS.get(self.model_type, {}), TOWERS.get(self.model_type, {})
-        self.head = WHOLE if self.parts else "causal_lm"
-        network = getattr(transformers, HEADS[self.head])._model_mapping[self.cls]
+        self.head = WHOLE if self.parts and self.model_type not in TEXT_BESIDE_PARTS else "causal_lm"
+        network = class_of(self.cls, self.head)
         counts = getattr(network, "accepts_loss_kwargs", True)  # trainer.py, Trainer.__init__: whether the network is given the number of labels
         self.variants = TRAINER if counts else tuple(replace(v, items=False) for v in TRAINER)
-        self.text = classes[self.text_type] if self.text_type else self.cls.sub_configs["text_config"] if self.parts else self.cls
+        self.text = classes[self.text_type] if self.text_type else self.cls.sub_configs["text_config"] if self.head == WHOLE else self.cls
         self.names = {**self.text.attribute_map, **OF_DECODERS.get(self.model_type, {})}
         self.defaults = self.made({})
         self.beside = BESIDE.get(self.model_type, {})

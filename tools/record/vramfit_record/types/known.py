@@ -14,7 +14,7 @@ USED = ("num_experts_per_tok", "moe_k", "moe_topk", "top_k_experts")
 SIZES: dict[str, tuple[int, ...]] = {
     "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
     "num_key_value_heads": (3, 4, 2), "num_kv_heads": (3, 4, 2), "head_dim": (40, 24, 56), **dict.fromkeys(("max_position_embeddings", "max_seq_len"), (5003, 7001, 6007)), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
-    **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size", "decoder_ffn_dim"), (208, 344, 392)), "rotary_dim": (10, 28, 14), **dict.fromkeys(("word_embed_proj_dim", "embedding_size"), (96, 80, 160)),
+    **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size", "decoder_ffn_dim", "dff"), (208, 344, 392)), "rotary_dim": (10, 28, 14), **dict.fromkeys(("word_embed_proj_dim", "embedding_size"), (96, 80, 160)),
     **dict.fromkeys(EXPERTS, (24, 40, 36)),
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "laurel_rank": (21, 33, 45), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
@@ -73,6 +73,8 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                                                   "use_mambapy": [False], "use_associative_scan": [True]}),
                                          # As its small models are published: no experts.
                                          "jamba": {"num_experts": [1], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["silu"], "attention_dropout": [0.0], "use_mambapy": [False], "use_associative_scan": [True]},
+                                         "big_bird": {"attention_type": ["block_sparse", "original_full"]},
+                                         "xlnet": {"use_mems_train": [False], "bi_data": [False], "same_length": [False]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
                                          "zaya": {**RARE, "num_experts_per_tok": [1], "sliding_window": [SIZE], "lm_head_bias": [False, True]},
                                          "inkling_text": {"n_shared_experts": [2], "conv_kernel_size": [4], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
@@ -128,7 +130,7 @@ ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "fir
 #: The same of one type, and another name of a key that its class takes.
 ARGUMENTS_OF: dict[str, dict[str, Any]] = {**dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {"num_experts": None}), "axk2": {"first_k_dense_replace": 1, "moe_layer_freq": 1}, "falcon_mamba": {"use_falcon_mambapy": False}}
 #: Decoders of networks that have an encoder too, and whose other names of keys are the encoder's.
-DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet")
+DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet", "bigbird_pegasus")
 OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
 OF_DECODERS["prophetnet"] = {"num_hidden_layers": "num_decoder_layers", "num_attention_heads": "num_decoder_attention_heads"}
 #: Any nonzero number does as well as these, which differ.
@@ -140,6 +142,8 @@ NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2
            "time_step_limit",  # bounds of a clamp, which is there whatever they are
            "router_aux_loss_coef",  # of output_router_logits, which is not recorded
            "attention_types"}  # of gpt_neo: what attention_layers says in a shorter way
+#: Parts that the class makes of a configuration, and what it compares them with, of which its network has nothing.
+NO_PART_OF: dict[str, set[str]] = {"moshi": {"audio_encoder_config", "depth_decoder_config", "num_codebooks"}}
 #: Switches of all classes: they have the value that they have.
 OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encoder_decoder", "chunk_size_feed_forward", "per_layer_config"}
 #: Scaled rotary embeddings: entries that have to be there, and some that may. They decide about frequencies, which are made when the network is.
@@ -198,7 +202,7 @@ REPEATED: dict[str, list[dict[str, Any]]] = {"llama4_text": [
     {"key": "layer_types", "pattern": [*["chunked_attention"] * 3, "full_attention"]}, {"key": "no_rope_layers", "pattern": [1, 1, 1, 0], "empty": True}, {"key": "moe_layers", "places": "sparse"}]}
 #: Keys that have the class's own value, whatever reads them.
 #: Nemotron-H takes some of its keys under older names too (5.17.0 configuration_nemotron_h.py __post_init__).
-OWN_VALUE = {"gpt_neox_japanese": {"rotary_pct": 1.0}, "nemotron_h": {"mamba_n_groups": 8, "mamba_d_conv": 4, "mamba_conv_bias": True, "mamba_chunk_size": 128}, "llama4_text": {"no_rope_layer_interval": 4}, "gemma3": {"sliding_window_pattern": 6}}
+OWN_VALUE = {"gpt_neox_japanese": {"rotary_pct": 1.0}, "nemotron_h": {"mamba_n_groups": 8, "mamba_d_conv": 4, "mamba_conv_bias": True, "mamba_chunk_size": 128}, "llama4_text": {"no_rope_layer_interval": 4}, "gemma3": {"sliding_window_pattern": 6}, "got_ocr2": {"use_sliding_window": False}}
 #: Scaled rotary embeddings of mixtures: what published models have.
 ROPE_OF_MIXTURES = {"llama4_text": ("llama3",)}
 DENSE, SPARSE = "dense", "sparse"
@@ -239,18 +243,22 @@ NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LA
 
 #: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
 #: Of those whose text part may be of several types: the whole's type and the text part's. What a config.json says of both is the type's name here.
-OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3")}
+OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3"), "got_ocr2": ("got_ocr2", "qwen2")}
 TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
 PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
 PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go through one linear layer
 HAS_TO_BE["fuyu"] = {"whole_hidden_size": ("hidden_size",)}
+#: Its keys are those of the text, beside which its other parts stand.
+PARTS["phi4_multimodal"] = {"": "", "vision_config": "vision_", "audio_config": "audio_"}
+TEXT_BESIDE_PARTS = ("phi4_multimodal",)
 PARTS["gemma3n"] = PARTS["gemma4_unified"] = {"text_config": "", "vision_config": "vision_", "audio_config": "audio_", "": "whole_"}
 #: Parts without which a network is another one: the class makes none where a configuration has none (5.17.0 modeling_gemma4.py Gemma4Model, modeling_gemma4_unified.py Gemma4UnifiedModel).
 GIVEN_PARTS = {"gemma4": ["vision_config"], "gemma4_unified": ["vision_config", "audio_config"]}
 #: Lists of layers that no batch of text runs, and the key that says how many there are.
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
-                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {}}
+                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {},
+                                     "got_ocr2": {}}  # twelve layers, of which some look at all of an image
 SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_mm_embed_dim": (244, 508, 772), "vision_mm_posemb_size": (643, 811, 977), "vision_output_proj_dims": (428, 596, 716), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
 TOWERS["gemma3n"] = {"model.audio_tower.conformer": "audio_conf_num_hidden_layers"}
 #: Sizes of images go into a number of positions that is no product of keys: what published models have.
@@ -272,13 +280,17 @@ PLAIN["gemma3n"] = {**PLAIN["gemma3n_text"], "whole_tie_word_embeddings": [True]
 #: What its parts compute of these, however it is called.
 OWN_VALUE["gemma4_unified"] = {"vision_model_patch_size": 48, **dict.fromkeys(("audio_hidden_size", "audio_output_proj_dims", "audio_audio_samples_per_token"), 640)}
 PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": [0.0], "vision_patch_size": [14], "vision_hidden_act": ["gelu", "silu"]})
+#: Its towers as they are published.
+PLAIN["phi4_multimodal"] = {**dict.fromkeys(("attention_dropout", "resid_pdrop", "embd_pdrop"), [0.0]), "sliding_window": [None, SIZE], "vision_hidden_size": [1152], "vision_intermediate_size": [4304], "vision_num_attention_heads": [16],
+                            "vision_hidden_act": ["gelu_pytorch_tanh"]}
+PLAIN["got_ocr2"] = {"attention_dropout": [0.0], "vision_hidden_size": [768], "vision_num_attention_heads": [12], "vision_hidden_act": ["gelu"]}
 #: The same before that release of transformers: Pixtral's rotary embedding had a row for each place of the largest image.
 OLDER = dict.fromkeys(OF_TEXT, ((5, 17), {"vision_image_size": [1540]}))
 #: Keys of parts that the class does not have, but its network looks for, and what published models say.
 SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
-ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT}
+ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name != "got_ocr2"}
 ABSENT |= {**dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"}), "jamba": {"mamba_dt_rank": "=(hidden_size+15)//16"}}  # rounded up (5.17.0 configuration_mamba.py __post_init__)
 #: Keys that decide about nothing where another one is given: the size of all heads, which is computed of them.
 UNLESS = dict.fromkeys(MAMBAS, {"expand": "intermediate_size"})

@@ -146,6 +146,7 @@ def made_from_config(auto: Any, fields: dict[str, Any], stored: torch.dtype) -> 
         model = auto.from_config(config, **{dtype_key(): stored})
     setattr(config, dtype_key(), stored)
     config.architectures = [type(model).__name__]
+    model.published_config = config  # of a whole that the class takes its part of (auto_factory.py from_config), the whole's: the part alone has no class
     return model
 
 
@@ -166,7 +167,7 @@ def write_checkpoint(job: Job, folder: Path) -> None:
     tensors = as_published(model, {name: tensor for name, tensor in model.state_dict().items() if name not in left_out})
     chosen = job["load"]["shard_size"]
     files = divided(tensors, chosen or SHARD)
-    model.config.save_pretrained(folder)
+    model.published_config.save_pretrained(folder)
     index = {}
     for number, names in enumerate(files, 1):
         file = f"model-{number:05d}-of-{len(files):05d}.safetensors" if len(files) > 1 else "model.safetensors"
