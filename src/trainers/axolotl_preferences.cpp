@@ -94,17 +94,9 @@ void read_axolotl_rows(Reader& reader, Draft& draft) {
     draft.padded_to_limit = false;
 }
 
-/// trl 1.9 experimental/prm/prm_trainer.py PRMTrainer.__init__ sets compute_metrics: the evaluation loop keeps all
-/// logits, whose number the data decides.
-void refuse_prm_evaluation(Reader& reader, Draft& draft) {
-    if (!draft.evaluation) return;
-    draft.evaluation.reset();
-    for (const char* key : {"eval_steps", "evals_per_epoch", "eval_strategy", "evaluation_strategy"})
-        if (reader.value(key))
-            return reader.refuse(
-                key,
-                "evaluation of process reward models keeps the logits of all rows on the GPU, and is not predicted",
-                fmt::format("take the key out, or go on without its effect: --assume-off {}", key));
+/// core/builders/causal.py: eval_accumulation_steps, after which the logits that PRMTrainer keeps go to the host.
+void evaluate_prm(Draft& draft) {
+    if (draft.evaluation) draft.evaluation->accumulation = draft.job.plan.training.gradient_accumulation_steps;
 }
 
 }  // namespace
@@ -127,7 +119,7 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
     }
     if (*loop == LoopKind::reward)
         plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
-    if (*loop == LoopKind::prm) refuse_prm_evaluation(reader, draft);
+    if (*loop == LoopKind::prm) evaluate_prm(draft);
     if (*loop == LoopKind::grpo) read_axolotl_groups(reader, draft);
     read_axolotl_rows(reader, draft);
     judge_axolotl_model(reader, draft);

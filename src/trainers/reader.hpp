@@ -31,6 +31,7 @@ struct AskedEvaluation {
     bool packed = false;          ///< if training's rows are
     std::string key;              ///< that says how many
     FilePlace place;
+    std::optional<std::int64_t> accumulation = {};  ///< batches whose logits stay on the GPU, where they are kept
 };
 
 /// How long the rows of GRPO can be.

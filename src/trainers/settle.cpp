@@ -212,6 +212,10 @@ void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     EvaluationPlan& evaluation = plan.evaluation.emplace();
     evaluation.every = 1;
     evaluation.per_device_eval_batch_size = asked.rows;
+    if (asked.accumulation) {
+        evaluation.accumulation = asked.accumulation;
+        evaluation.batches = *asked.accumulation + 1;
+    }
     if (!is_preference(plan.loop.kind)) settle_evaluated_rows(draft, plan, reading, evaluation);
     add_input(reading, "evaluation", fmt::format("{} rows", asked.rows), InputSource::derived,
               fmt::format("{}, after each step", asked.key), asked.place);

@@ -1,5 +1,5 @@
 // transformers 5.17 trainer.py: evaluate, evaluation_loop, prediction_step; trl 1.16 sft_trainer.py and dpo_trainer.py
-// prediction_step.
+// prediction_step. trl 1.9 experimental/prm/prm_trainer.py PRMTrainer sets compute_metrics, for which logits are kept.
 #include "model/loops/evaluation.hpp"
 
 #include "engine/ops/copy.hpp"
@@ -11,6 +11,7 @@
 #include "model/loops/sft_loss.hpp"
 #include "model/parallel/collectives.hpp"
 #include "model/preferences/loss.hpp"
+#include "model/preferences/process_reward/rows.hpp"
 
 namespace vramfit::model {
 
@@ -18,17 +19,46 @@ using namespace engine;
 
 namespace {
 
+/// What prediction_step gives. Logits and labels are asked for where the trainer computes metrics.
+struct Predicted {
+    Tensor loss;
+    Tensor logits = {};
+    Tensor labels = {};
+};
+
 /// prediction_step. The model is the one that autocast was put into, without torch's DistributedDataParallel around it.
-Tensor loss_of_batch(Trainer& trainer, const Run& run, const Batch& batch, const Place& place) {
+Predicted predict_batch(Trainer& trainer, const Run& run, const Batch& batch, const Place& place) {
     const GradMode no_grad(run.session, false);
     Network& network = trainer.network;
-    if (is_preference(run.plan.loop.kind)) return preference_loss(run, network, trainer.reference, batch, place, {});
+    const bool by_metrics = rewards_steps(run.plan);
+    if (is_preference(run.plan.loop.kind) && !by_metrics)
+        return {preference_loss(run, network, trainer.reference, batch, place, {})};
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks())
-        return sft_loss(run, network, batch, {}, place, {});
+        return {sft_loss(run, network, batch, {}, place, {})};
     const Tensor items = run.stack.evaluation_counts_items() ? count_items(run, {batch}) : Tensor();
     const Output outputs = prepared_forward(run, network, batch, items, place);
     if (run.stack.trainer_averages_over_devices() && items.defined()) mul_(outputs.loss, 1);
-    return mean_all(outputs.loss);
+    if (by_metrics) begin_loss(run, place);  // as in training
+    const Tensor loss = mean_all(outputs.loss);
+    if (!by_metrics) return {loss};
+    return {loss, outputs.logits, batch.labels};
+}
+
+/// accelerate utils/operations.py pad_across_processes: the sizes of the tensor go to the GPU, whether others are
+/// waiting for them or not.
+void pad_across_processes(const Run& run, const Tensor& batch) {
+    if (batch.defined()) empty(run.session, {batch.dim()}, DType::int64, Op::to_copy);
+}
+
+/// trainer_pt_utils.py EvalLoopContainer: batches of equal length, put together on the GPU.
+void add_batch(Tensor& all, const Tensor& batch) {
+    if (!batch.defined()) return;
+    if (!all.defined()) {
+        all = batch;
+        return;
+    }
+    const Tensor parts[2] = {all, batch};
+    all = cat(parts, 0);
 }
 
 /// gather_function(losses.repeat(batch_size)): accelerate utils/operations.py _gpu_gather_one.
@@ -54,26 +84,22 @@ void evaluate(Trainer& trainer, std::int32_t step) {
     const Scoped<bool> evaluates(session.training, false);
     const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);
     Batch inputs;
-    Tensor losses, all_losses;
+    Predicted predicted, all;  // of the last batch, and of those that are not on the host yet
     for (std::int32_t number = 0; number < plan.batches; ++number) {
         const Place place{step, -1, number};
         session.recorder.begin({PhaseKind::inputs, step, -1, -1, number});
         inputs = next_batch(run);
-        {
-            const Tensor loss = loss_of_batch(trainer, run, inputs, place);
-            session.end_loss();
-            losses = repeated_loss(run, loss);
-        }
-        if (all_losses.defined()) {
-            const Tensor parts[2] = {all_losses, losses};
-            all_losses = cat(parts, 0);
-        } else {
-            all_losses = losses;
-        }
+        predicted = predict_batch(trainer, run, inputs, place);
+        session.end_loss();
+        predicted.loss = repeated_loss(run, predicted.loss);
+        add_batch(all.loss, predicted.loss);
+        pad_across_processes(run, predicted.labels);
+        pad_across_processes(run, predicted.logits);
+        add_batch(all.logits, predicted.logits);
+        add_batch(all.labels, predicted.labels);
         if (!plan.accumulation || (number + 1) % *plan.accumulation != 0) continue;
         session.streams.host_waits(0);  // to_cpu_and_numpy
-        all_losses.reset();
-        losses.reset();
+        all = predicted = {};
         session.recorder.empty_cache();
     }
     session.streams.host_waits(0);

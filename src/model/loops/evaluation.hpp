@@ -1,4 +1,5 @@
-// Evaluation in the course of training, as transformers.Trainer does it where only the loss is asked for.
+// Evaluation in the course of training, as transformers.Trainer does it: the losses of all batches, and of process
+// reward models their logits.
 #pragma once
 
 #include "model/loops/trainer_parts.hpp"

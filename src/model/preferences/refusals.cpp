@@ -156,6 +156,21 @@ void refuse_in_bco(const Run& run, const Refuse& refuse) {
     refuse_in_contrast(run, refuse);
 }
 
+/// Trainer keeps what metrics are computed from on the GPU until eval_accumulation_steps batches are evaluated.
+template <class Refuse>
+void refuse_kept_logits(const EvaluationPlan& evaluation, const Refuse& refuse) {
+    if (!evaluation.accumulation)
+        refuse("training.eval_accumulation_steps",
+               "without it, evaluation of a process reward model keeps the logits of all rows on the GPU, and how many "
+               "there are the data decides",
+               "1: logits go to the host after each batch");
+    else if (evaluation.batches <= *evaluation.accumulation)
+        refuse("evaluation.batches",
+               fmt::format("the logits of {} batches are kept on the GPU, and {} are evaluated",
+                           *evaluation.accumulation, evaluation.batches),
+               "more than eval_accumulation_steps");
+}
+
 /// What PRMTrainer was not compared with; trl has it no more from 1.10 on.
 template <class Refuse>
 void refuse_in_process_rewards(const Run& run, const Refuse& refuse, std::vector<Problem>& problems) {
@@ -163,10 +178,7 @@ void refuse_in_process_rewards(const Run& run, const Refuse& refuse, std::vector
     if (run.stack.trl >= Version{1, 10, 0})
         refuse("loop.kind", fmt::format("trl {} has no trainer of process reward models", text_of(run.stack.trl)),
                "--stack axolotl-0.19 (trl 1.9), or --loop trainer with --task_type TOKEN_CLS --num_labels 2");
-    if (plan.evaluation)
-        refuse("training.eval_strategy",
-               "evaluation of process reward models, which keeps the logits of all rows on the GPU, is not supported",
-               "leave it out");
+    if (plan.evaluation) refuse_kept_logits(*plan.evaluation, refuse);
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels in a process reward model are not supported",
                "leave it out");
