@@ -30,7 +30,7 @@ Assumption timing(const Device& device) {
             Bytes{device.usable.count / kTimingPart},
             "when NCCL's watchdog lets go of what was sent",
             "traces of one job differ by up to 1 % of what is reserved (docs/differences.md)",
-            "a first run of a few steps shows it: torch.cuda.max_memory_reserved()"};
+            "torch.cuda.max_memory_reserved() in a first run of a few steps"};
 }
 
 // cudnn-frontend 1.x node/scaled_dot_product_flash_attention.h: dP's workspace is limited to 256 MB
@@ -45,7 +45,7 @@ Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
             Bytes{256 * kMiB + 4 * queries},
             "the workspaces of cuDNN's attention",
             "cudnn-frontend's limit for dP and float32 for dQ",
-            "another kernel needs none that is not known: --sdpa-kernel flash"};
+            "torch.cuda.max_memory_reserved() in a first run, or choose --sdpa-kernel flash, whose workspaces are known"};
 }
 
 // On capability 9.0 they are counted (engine/ops/attention_cudnn.cpp).

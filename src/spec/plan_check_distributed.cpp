@@ -210,12 +210,14 @@ bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
            processes.as<Fsdp2Plan>() || processes.as<ZeroPlan>();
 }
 
-/// Methods that DPOTrainer's, GRPOTrainer's and RLOOTrainer's steps were compared with.
+/// Methods that the steps of DPOTrainer, RewardTrainer, GRPOTrainer and RLOOTrainer were compared with.
 bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
     const bool is_dpo = plan.loop.kind == LoopKind::dpo;
     if (by_ms_swift(plan))
         return (is_dpo || plan.loop.kind == LoopKind::reward) && stack.ms_swift_preferences_are_known() &&
                plan.distributed->as<DdpPlan>();
+    if (plan.loop.kind == LoopKind::reward && !by_own_trainer(plan) && stack.dpo_scores_in_chunks())
+        return plan.distributed->as<DdpPlan>() || (plan.distributed->as<ZeroPlan>() && !is_zero3(plan));
     const bool in_groups = generates_rows(plan.loop.kind) && !generates_pairs(plan.loop.kind);
     if ((!is_dpo && !in_groups) || !stack.dpo_scores_in_chunks() || by_own_trainer(plan)) return false;
     return plan.distributed->as<DdpPlan>() || plan.distributed->as<ZeroPlan>() || plan.distributed->as<Fsdp2Plan>();
@@ -290,9 +292,12 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
     if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);
     const PipelinePlan* const pipeline = plan.distributed->as<PipelinePlan>();
     if (pipeline) check_pipeline(plan, stack, *pipeline, problems);
-    if (plan.load.upcast && !plan.distributed->as<DdpPlan>())
+    const bool casts_whole = plan.distributed->as<DdpPlan>() ||
+                             (plan.distributed->as<ZeroPlan>() && !is_zero3(plan) && plan.distributed->load_on_device);
+    if (plan.load.upcast && !casts_whole)
         problems.unsupported("load.upcast",
-                             "casts around the preparation are supported with DistributedDataParallel only",
+                             "casts around the preparation are supported with DistributedDataParallel, and with ZeRO "
+                             "up to stage 2 where the model is loaded on the GPU",
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
     const bool preferences = preferences_are_known(plan, stack);
@@ -309,6 +314,9 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                   "with DistributedDataParallel too"
             : plan.loop.kind == LoopKind::dpo
                 ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
+            : plan.loop.kind == LoopKind::reward
+                ? "trl's RewardTrainer of 1.16 is supported with DistributedDataParallel and "
+                  "DeepSpeed's ZeRO up to stage 2 only"
             : generates_pairs(plan.loop.kind) || plan.loop.kind == LoopKind::prm || plan.loop.kind == LoopKind::bco
                 ? "trl's OnlineDPOTrainer, PRMTrainer and BCOTrainer are supported on one GPU only"
             : generates_rows(plan.loop.kind) ? "trl's GRPOTrainer and RLOOTrainer of 1.16 are supported with "

@@ -197,8 +197,8 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     else
         check_zero_of_2026(*zero, plan, problems);
     check_zero_quantized(*zero, plan, stack, problems);
-    if (plan.distributed->load_on_device)
-        refuse("distributed.load_on_device", "not supported with DeepSpeed", "leave it out");
+    if (plan.distributed->load_on_device && is_zero3(plan))
+        refuse("distributed.load_on_device", "zero.Init has cut what is loaded under ZeRO-3", "leave it out");
 }
 
 // transformers 5.17.0, integrations/deepspeed.py deepspeed_optim_sched.

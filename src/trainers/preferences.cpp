@@ -118,7 +118,7 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
     TrainPlan& plan = draft.job.plan;
     plan.loop.kind = trainer.loop;
     reader.derive("loop.kind", std::string(name_of(trainer.loop)), std::string(trainer.name));
-    if (trainer.loop == LoopKind::dpo) read_ddp(reader, draft);
+    if (trainer.loop == LoopKind::dpo || trainer.loop == LoopKind::reward) read_ddp(reader, draft);
     judge_gone_arguments(reader, trainer);
     read_losses_of(reader, trainer.loop, plan.preference);
     plan.preference.centers_rewards =
@@ -146,8 +146,8 @@ void refuse_divided(Draft& draft) {
 
 void refuse_divided_of_trl(const PreferenceTrainer& trainer, Draft& draft) {
     refuse_divided(draft);
-    if (trainer.loop != LoopKind::dpo) return;
-    draft.no_fsdp = draft.no_zero = draft.no_zero3 = nullptr;
+    if (trainer.loop == LoopKind::reward) draft.no_zero = nullptr;
+    if (trainer.loop == LoopKind::dpo) draft.no_fsdp = draft.no_zero = draft.no_zero3 = nullptr;
 }
 
 }  // namespace vramfit::trainers

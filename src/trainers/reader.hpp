@@ -78,7 +78,8 @@ struct Draft {
     /// The same for version 2, and where cpu_ram_efficient_loading is off; nullptr: they are.
     const char* no_fsdp2 = nullptr;
     const char* no_fsdp_without_ram_efficient_loading = nullptr;
-    std::string fsdp_key;  ///< the key that asks for FSDP
+    bool loads_on_card = false;  ///< each process of several, but for what zero.Init cuts
+    std::string fsdp_key;        ///< the key that asks for FSDP
     /// The same for ZeRO-1 and 2, and for ZeRO-3.
     const char* no_zero = "what this trainer makes of DeepSpeed is not known";
     const char* no_zero3 = no_zero;

@@ -295,7 +295,7 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
         settle_nodes(draft, reading);
         judge_quantized_zero3(draft, key, reading);
         // What axolotl casts there and back has been cut by zero.Init before, and holds nothing.
-        if (draft.processes->as<ZeroPlan>()) draft.job.plan.load.upcast.reset();
+        if (is_zero3(draft.job.plan)) draft.job.plan.load.upcast.reset();
     } else if (gpus > 1) {
         reading.refusals.push_back({key, flag ? FilePlace{} : draft.gpus_place,
                                     fmt::format("runs on {} GPUs are not predicted yet", gpus),

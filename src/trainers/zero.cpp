@@ -98,6 +98,12 @@ bool refuse_trainer(Reader& reader, const std::string& key, std::int64_t stage, 
     return why != nullptr;
 }
 
+/// Under ZeRO-3 zero.Init cuts what is loaded, wherever the trainer would have it.
+void divide_by_zero(const ZeroPlan& plan, Draft& draft) {
+    draft.processes.emplace().method = plan;
+    draft.processes->load_on_device = draft.loads_on_card && plan.stage < 3;
+}
+
 std::string option_key(Reader& reader, std::string_view name) {
     std::string key = fmt::format("deepspeed_config.{}", name);
     return !reader.has(key) && reader.has(name) ? std::string(name) : key;
@@ -136,7 +142,7 @@ void read_zero(Reader& reader, Draft& draft) {
     for (const char* key : {"zero_optimization", "bf16", "bfloat16", "fp16", "optimizer", "gradient_clipping",
                             "gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size"})
         if (const Value* value = reader.value(key)) note_values(reader, key, *value);
-    draft.processes.emplace().method = plan;
+    divide_by_zero(plan, draft);
     if (refuse_trainer(reader, "zero_optimization.stage", plan.stage, draft)) return;
     reader.derive("distributed.deepspeed", fmt::format("ZeRO-{}", plan.stage), "DeepSpeed's configuration");
 }
@@ -161,7 +167,7 @@ void read_zero_of_accelerate(Reader& reader, const std::string& precision, Draft
     if (plan.gradient_clipping == 0.0) plan.gradient_clipping = 1;  // not written: as a key that is left out
     const TrainingPlan& training = draft.job.plan.training;
     plan.bf16 = training.bf16 || precision == "bf16";
-    draft.processes.emplace().method = plan;
+    divide_by_zero(plan, draft);
     if (!draft.training_read || refuse_trainer(reader, stage, plan.stage, draft)) return;
     if (plan.bf16 == true && !training.bf16)
         reader.invalid("mixed_precision", "Trainer stops: TrainingArguments' bf16 does not say so",

@@ -10,10 +10,6 @@ namespace vramfit::trainers {
 /// Options in accelerate's `deepspeed_config`, and as arguments of its launcher.
 extern const std::span<const KeyRow> kZeroOfAccelerate;
 
-/// Why a trainer that loads the network on its card is not predicted with ZeRO-1 and 2.
-inline constexpr const char* kLoadsOnCard =
-    "this trainer loads the model on the GPU before DeepSpeed divides what belongs to it: predicted with ZeRO-3 only";
-
 /// Trainers that leave DeepSpeed to transformers' own.
 void allow_zero(Draft& draft);
 

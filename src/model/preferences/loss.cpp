@@ -45,7 +45,7 @@ Tensor preference_loss(const Run& run, Network& network, const Reference& refere
     if (by_llama_factory(run.plan)) return factory_loss(run, network, reference, batch, place);
     if (by_ms_swift(run.plan)) return swift_loss(run, network, reference, batch, place, wrapper);
     switch (run.plan.loop.kind) {
-        case LoopKind::reward: return reward_loss(run, network, batch, place);
+        case LoopKind::reward: return reward_loss(run, network, batch, place, wrapper);
         case LoopKind::orpo:
         case LoopKind::cpo: return contrast_loss(run, network, batch, place);
         case LoopKind::kto: return kto_loss(run, network, reference, batch, place);

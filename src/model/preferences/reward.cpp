@@ -27,7 +27,7 @@ namespace vramfit::model {
 using namespace engine;
 
 Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    const auto dtype = mixed_dtype(run.plan.training);
+    const auto dtype = zero_of(run.plan) ? std::nullopt : mixed_dtype(run.plan.training);  // it casts the parameters
     if (!dtype) return pooled_scores(run, network, batch, place).pooled;
     Tensor scores;
     {
@@ -39,28 +39,36 @@ Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, co
 
 namespace {
 
-void read_metrics(const Batch& batch, const Tensor& rewards, const Tensor& chosen, const Tensor& rejected) {
-    if (rewards.session().training) read_sum(sum_all(batch.attention_mask));
-    const GradMode no_grad(rewards.session(), false);
+void read_metrics(const Run& run, const Batch& batch, const Tensor& rewards, const Tensor& chosen,
+                  const Tensor& rejected) {
+    if (run.session.training) read_sum(gathered(run, sum_all(batch.attention_mask)));
+    const GradMode no_grad(run.session, false);
+    const Tensor all_rewards = gathered(run, rewards);
     const DimMask all = 3;
-    read_item(reduce(rewards, all, false, rewards.dtype(), Op::min));
-    read_mean(rewards);
-    read_item(reduce(rewards, all, false, rewards.dtype(), Op::max));
-    read_mean([&] {
+    read_item(reduce(all_rewards, all, false, rewards.dtype(), Op::min));
+    read_mean(all_rewards);
+    read_item(reduce(all_rewards, all, false, rewards.dtype(), Op::max));
+    const auto mean_accuracy = [&] {
         const Tensor is_higher = [&] {
             const Tensor higher = compare(Op::gt, chosen, rejected);
             return to(higher, DType::float32);
         }();
         return mean_all(is_higher);
-    }());
-    read_mean([&] { return mean_all(sub(chosen, rejected)); }());
+    };
+    const auto mean_margin = [&] { return mean_all(sub(chosen, rejected)); };
+    read_mean(gathered(run, mean_accuracy()));
+    read_mean(gathered(run, mean_margin()));
 }
 
 }  // namespace
 
-Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    const Tensor rewards = rewards_of(run, network, batch, place);
+Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place,
+                   const ForwardWrapper& wrapper) {
+    if (wrapper.before) wrapper.before();
+    Tensor rewards = rewards_of(run, network, batch, place);
     begin_loss(run, place);
+    Tensor* const outputs[] = {&rewards};
+    if (wrapper.after) wrapper.after(rewards, outputs);
     const auto halves = chunk(squeeze(rewards, -1), 2, 0);
     const Tensor loss = [&] {
         const Tensor mean = [&] {
@@ -76,7 +84,7 @@ Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, c
         }();
         add_in_place(loss, mul(mean, 1.0));
     }
-    read_metrics(batch, rewards, halves[0], halves[1]);
+    read_metrics(run, batch, rewards, halves[0], halves[1]);
     return loss;
 }
 

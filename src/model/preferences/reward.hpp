@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/causal_lm/forward_wrapper.hpp"
 
 namespace vramfit::model {
 
@@ -9,6 +10,7 @@ namespace vramfit::model {
 Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, const Place& place);
 
 /// RewardTrainer.compute_loss with its metrics: one forward of chosen and rejected rows.
-Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place);
+Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place,
+                   const ForwardWrapper& wrapper);
 
 }  // namespace vramfit::model

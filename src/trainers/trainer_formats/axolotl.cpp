@@ -304,8 +304,8 @@ void read_axolotl_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
     draft.no_fsdp = kAxolotlAlone;
-    draft.no_zero = kLoadsOnCard;
-    draft.no_zero3 = nullptr;
+    allow_zero(draft);
+    draft.loads_on_card = true;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
     if (asks_for_axolotl_fsdp(reader)) read_fsdp_of_axolotl(reader, draft);

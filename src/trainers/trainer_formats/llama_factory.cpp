@@ -167,8 +167,8 @@ void read_factory_processes(Reader& reader, Draft& draft) {
     draft.no_fsdp = nullptr;
     draft.no_fsdp2 = kFactoryFsdp2;
     draft.no_fsdp_without_ram_efficient_loading = kFactoryLoadsWhole;
-    draft.no_zero = kLoadsOnCard;
-    draft.no_zero3 = nullptr;
+    allow_zero(draft);
+    draft.loads_on_card = true;
     draft.no_int8_in_zero3 =  // model/model_utils/quantization.py, configure_quantization
         "LLaMA-Factory stops: Only 4-bit quantized model can use fsdp+qlora or auto device map.";
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);

@@ -74,8 +74,8 @@ void read_swift_quantization(Reader& reader, Draft& draft) {
 // ms-swift 4.6, swift/arguments/{base_args/*,sft_args,tuner_args}.py.
 void read_swift(Reader& reader, Draft& draft) {
     draft.training_read = true;
-    draft.no_zero = kLoadsOnCard;
-    draft.no_zero3 = nullptr;
+    allow_zero(draft);
+    draft.loads_on_card = true;
     draft.reentrant_unless_ddp = true;
     TrainPlan& plan = draft.job.plan;
     const std::string& program = reader.document().program;
