@@ -165,8 +165,17 @@ Tensor index_at(const Tensor& t, const Tensor& ids, int dim) {
     return out;
 }
 
-Tensor index_select(const Tensor& t, const Tensor& ids) {
-    return rows_of(t, ids, kIndexSelectBackward, Op::index_select);
+Tensor index_select(const Tensor& t, const Tensor& ids, int dim) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = picking_node(t, kIndexSelectBackward);
+        node->save(ids);
+    }
+    Dims sizes = t.sizes();
+    sizes[dim] = ids.size(0);
+    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index_select);
+    if (node) set_history(out, node);
+    return out;
 }
 
 Tensor index_pairs(const Tensor& t, const Tensor& rows, const Tensor& columns) {

@@ -29,8 +29,8 @@ Tensor index_rows(const Tensor& t, const Tensor& ids);
 /// t[:, :, ids] of a dense t: ids -- [N] int64 for the dimension dim.
 Tensor index_at(const Tensor& t, const Tensor& ids, int dim);
 
-/// t.index_select(0, ids): the same without the index's sort in the backward pass.
-Tensor index_select(const Tensor& t, const Tensor& ids);
+/// t.index_select(dim, ids), ids -- [N]: the same without the index's sort in the backward pass.
+Tensor index_select(const Tensor& t, const Tensor& ids, int dim = 0);
 
 /// t[rows, columns]: t -- [B, S, ...], both indices -- [N] int64; result [N, ...].
 Tensor index_pairs(const Tensor& t, const Tensor& rows, const Tensor& columns);

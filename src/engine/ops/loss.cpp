@@ -27,7 +27,7 @@ void mse_loss_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kMseLossBackward{"MseLossBackward0", mse_loss_backward};
 
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
+Tensor loss_of(const Tensor& log_probabilities, const Tensor& target) {
     Session& session = log_probabilities.session();
     Ref<Node> node;
     if (needs_grad(log_probabilities)) {
@@ -50,7 +50,11 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
 // LossNLL.cpp cross_entropy_loss hands log_softmax the dtype of the logits; autocast casts what it gives for nll_loss.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
     const Tensor log_probabilities = log_softmax_in_own_dtype(logits);
-    return nll_loss(autocast_to_float32(log_probabilities), target);
+    return nll_loss(log_probabilities, target);
+}
+
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
+    return loss_of(autocast_to_float32(log_probabilities), target);
 }
 
 // Loss.cpp mse_loss: the mean is allocated as the squares are, then told that it is one number; mse_loss_out: squares

@@ -11,6 +11,9 @@ enum class Reduction : std::uint8_t { mean, sum };
 /// the log-softmax.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target);
 
+/// F.nll_loss(log_probabilities, target): [T, V] and [T]; in float32 under autocast.
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target);
+
 /// F.mse_loss(input, target) of equal sizes: in float32 under autocast.
 Tensor mse_loss(const Tensor& input, const Tensor& target);
 

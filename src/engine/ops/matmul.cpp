@@ -4,6 +4,7 @@
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/in_place.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
@@ -241,6 +242,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b) {
     }
     Tensor out = weight_product(input, weight, matrix);
     add_(out, bias);
+    add_in_place(out, bias);
     return out;
 }
 

@@ -101,8 +101,8 @@ class RecordedFrame : public recorded::Scope {
     void ask_router(const network::Run& what, const std::vector<Tensor>& results) const;
     std::vector<Tensor> between_hooks(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
     Tensor call_linear(const Linear& linear, const Tensor& input) const;
-    Tensor call_embedding(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
-    Tensor call_table(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    std::vector<Tensor> call_embedding(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    std::vector<Tensor> call_table(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
 
     // Hooks of what shares the network by its decoder layers.
     UnitHooks* unit_hooks() const { return pass_->network.hooks; }

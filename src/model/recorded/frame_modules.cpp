@@ -114,7 +114,7 @@ std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::ui
     const RecordedModule& child = pass_->model.module(index);
     const GradMode grad(session(), session().grad_enabled && !what.flags.no_grad);
     if (child.linear) return {call_linear(*child.linear, given.at(0))};
-    if (child.embedding) return {call_embedding(what, index, std::move(given))};
+    if (child.embedding) return call_embedding(what, index, std::move(given));
     if (child.norm && given.size() == 1)
         return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
             return run_program(what.program, index, {input}, in_unit_).at(0);
@@ -190,33 +190,39 @@ Tensor RecordedFrame::call_linear(const Linear& linear, const Tensor& input) con
 }
 
 /// An nn.Embedding, or a class that derives from it and runs its own program.
-Tensor RecordedFrame::call_embedding(const network::Run& what, std::uint32_t index, std::vector<Tensor> given) {
+std::vector<Tensor> RecordedFrame::call_embedding(const network::Run& what, std::uint32_t index,
+                                                  std::vector<Tensor> given) {
     const RecordedModule& child = pass_->model.module(index);
     const bool is_input = child.embedding == &pass_->network.embed;
     UnitHooks* const hooks = is_input ? unit_hooks() : nullptr;
     if (hooks) hooks->before_embedding();
-    Tensor out = call_table(what, index, std::move(given));
-    if (hooks) hooks->after_embedding(out);
-    return out;
+    std::vector<Tensor> results = call_table(what, index, std::move(given));
+    if (hooks) hooks->after_embedding(results.at(0));
+    return results;
 }
 
-Tensor RecordedFrame::call_table(const network::Run& what, std::uint32_t index, std::vector<Tensor> given) {
+std::vector<Tensor> RecordedFrame::call_table(const network::Run& what, std::uint32_t index,
+                                              std::vector<Tensor> given) {
     const RecordedModule& child = pass_->model.module(index);
     const bool is_input = child.embedding == &pass_->network.embed;
     if (child.kind->class_name == "Embedding")
-        return is_input ? embed(pass_->network, given.at(0)) : forward(*child.embedding, given.at(0));
+        return {is_input ? embed(pass_->network, given.at(0)) : forward(*child.embedding, given.at(0))};
     if (child.embedding->lora)
         throw Error(
             ErrorKind::unsupported, child.path,
             fmt::format("an adapter of a {}, which computes in its own way, is not supported", child.kind->class_name),
             "leave the module out");
-    if (given.empty()) return run_program(what.program, index, {}, in_unit_).at(0);  // places that it counts itself
+    if (given.empty()) return run_program(what.program, index, {}, in_unit_);  // places that it counts itself
     const Tensor first = given.at(0);
-    return called_module(*child.embedding, first, [&](const Tensor& input) {
+    std::vector<Tensor> results;  // ProphetNet's gives back its places too
+    Tensor rows = called_module(*child.embedding, first, [&](const Tensor& input) {
         given[0] = input;
-        const Tensor out = run_program(what.program, index, std::move(given), in_unit_).at(0);
+        results = run_program(what.program, index, std::move(given), in_unit_);
+        const Tensor out = std::move(results.at(0));
         return is_input ? with_input_gradient(pass_->network.embed, out) : out;
     });
+    results.at(0) = std::move(rows);
+    return results;
 }
 
 }  // namespace vramfit::model

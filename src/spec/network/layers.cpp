@@ -104,6 +104,20 @@ std::string bias_of_head(const Document& document) {
     return {};
 }
 
+std::vector<std::string> other_tables(const Document& document) {
+    const std::string embedding = document.input_embeddings + ".weight", head = document.output_embeddings + ".weight";
+    std::vector<std::string> found;
+    for (const std::vector<std::string>& names : document.ties) {
+        const auto has = [&](const std::string& name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        if (!has(embedding) || !has(head)) continue;
+        for (const std::string& name : names)
+            if (name != embedding && name != head) found.push_back(name.substr(0, name.rfind('.')));
+    }
+    return found;
+}
+
 // The names are those of transformers' modeling files; OPT 350M has a projection in its place.
 std::string behind_layers(const Document& document) {
     constexpr std::string_view kNames[] = {"norm",   "final_layernorm", "final_layer_norm", "ln_f",

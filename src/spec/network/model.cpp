@@ -165,8 +165,8 @@ void read_recorded_config(const JsonValue& whole, ModelSpec& model) {
     if (known && is_floating(*known)) model.checkpoint_dtype = known;
 }
 
-/// Embedding and head may be one tensor, and so may the head's bias and that of the module around it; other ties are
-/// not known to the modules that hold them.
+/// Embedding and head may be one tensor, perhaps under a third name, and so may the head's bias and that of the module
+/// around it; other ties are not known to the modules that hold them.
 bool ties_embeddings(const Document& document, const std::vector<NamedModule>& modules) {
     const auto weight_of = [&](ModulePart part) {
         for (const NamedModule& module : modules)
@@ -177,7 +177,7 @@ bool ties_embeddings(const Document& document, const std::vector<NamedModule>& m
     bool tied = false;
     for (const std::vector<std::string>& names : document.ties) {
         if (names.front() == bias_of_head(document)) continue;
-        const bool both = names.size() == 2 && std::count(names.begin(), names.end(), embedding) == 1 &&
+        const bool both = names.size() <= 3 && std::count(names.begin(), names.end(), embedding) == 1 &&
                           std::count(names.begin(), names.end(), head) == 1;
         if (!both)
             refuse_network(document,
@@ -211,8 +211,9 @@ bool is_network(std::string_view text) { return text.find("\"vramfit.network/") 
 std::vector<NamedModule> modules_in(const Document& document) {
     std::vector<NamedModule> modules;
     const std::string towers = decoder_beside_towers(document);
+    const std::vector<std::string> others = other_tables(document);
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        if (path.empty()) return;
+        if (path.empty() || std::find(others.begin(), others.end(), path) != others.end()) return;
         modules.push_back(named_module(path, kind, is_inside(path, towers) ? layer_of(path) : -1));
     });
     mark_parts(document, modules);

@@ -88,6 +88,10 @@ const std::vector<std::string>& unit_classes(const Document& document, const std
 /// root has them itself, or there is none.
 std::string base_model(const Document& document);
 
+/// Modules that have the embedding's table under another name, beside the head, and that nothing calls (ProphetNet's
+/// prophetnet.word_embeddings).
+std::vector<std::string> other_tables(const Document& document);
+
 /// The parameter that is the bias of the head too, by its name, or empty (BERT's cls.predictions.bias).
 std::string bias_of_head(const Document& document);
 

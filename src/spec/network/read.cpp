@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "spec/json_parse.hpp"
+#include "spec/network/model.hpp"
 #include "spec/network/read_parts.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -198,6 +199,8 @@ Document read_network(const JsonValue& json, std::string_view file) {
     const Place ties = root.member("ties");
     for (std::size_t i = 0; i < ties.list().size(); ++i)
         document.ties.push_back(texts_of(ties.at(i).list(2, 1000)));  // the names of one tensor
+    for (const std::string& table : other_tables(document))           // of which a checkpoint has the first
+        document.checkpoint.push_back({document.input_embeddings + ".weight", {table + ".weight"}});
     const Place programs = root.member("programs");
     for (std::size_t i = 0; i < programs.list(0, kMostPrograms).size(); ++i)
         document.programs.push_back(read_program(programs.at(i), i));

@@ -178,7 +178,9 @@ Tensor inverted(const Arguments& a) {
 /// number - tensor.
 Tensor reversed_difference(const Arguments& a) {
     if (Arguments::is_tensor(a.at(1)) || a.find("alpha")) a.refuse("a tensor");
-    return subtracted_from_number(a.tensor(0));
+    const Tensor t = a.tensor(0);
+    const DType dtype = result_type(t, a.scalar(a.at(1)));  // a real number less integers is float32
+    return dtype == t.dtype() ? subtracted_from_number(t) : pointwise_result(t, dtype, Op::sub);
 }
 
 /// A number becomes a tensor without dimensions first.
@@ -276,6 +278,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.ne", comparison<Op::ne>},
     {"torch.Tensor.le", comparison<Op::le>},
     {"torch.Tensor.lt", comparison<Op::lt>},
+    {"torch.lt", comparison<Op::lt>},
     {"torch.Tensor.gt", comparison<Op::gt>},
     {"torch.Tensor.ge", comparison<Op::ge>},
     {"torch.Tensor.__and__", bits<Op::bitwise_and>},

@@ -86,6 +86,12 @@ Tensor filled_by_chance(const Arguments& a) {
     return t;
 }
 
+/// Tensor.fill_(number) of a tensor that needs no gradient.
+Tensor filled(const Arguments& a) {
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor as the value");
+    return filled_by_chance(a);
+}
+
 /// part.copy_(source) of a part that a slice cut out of a tensor.
 Tensor copied_in_place(const Arguments& a) {
     const Tensor part = a.tensor(0), base = a.base(0), source = a.tensor(1);
@@ -109,6 +115,7 @@ Tensor replaced_buffer(const Arguments& a) {
 constexpr NamedOperator kInPlace[] = {
     {"torch.Tensor.uniform_", filled_by_chance},
     {"torch.Tensor.exponential_", filled_by_chance},
+    {"torch.Tensor.fill_", filled},
     {"torch.Tensor.copy_", copied_in_place},
     {"torch.Tensor.scatter_", scattered_in_place},
     {"torch.Tensor.add_", added},

@@ -1,7 +1,10 @@
 // Products, look-ups and losses in recorded programs.
+#include <fmt/format.h>
+
 #include "engine/autocast.hpp"
 #include "engine/ops/baddbmm.hpp"
 #include "engine/ops/convolution.hpp"
+#include "engine/ops/einsum.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/loss.hpp"
@@ -64,6 +67,36 @@ Tensor softmaxed(const Arguments& a) {
     if (*dtype == DType::float32) return softmax(t, true);
     if (*dtype != t.dtype()) a.refuse("such a dtype");
     return softmax_in_own_dtype(t);
+}
+
+/// F.log_softmax(t, dim, _stacklevel, dtype).
+Tensor log_softmaxed(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument* dim = a.find(1, "dim");
+    if (!dim || (a.integer(*dim) != -1 && a.integer(*dim) != t.dim() - 1)) a.refuse("another dimension than the last");
+    const auto dtype = a.dtype(a.find(3, "dtype"));
+    if (dtype && *dtype != DType::float32) a.refuse("such a dtype");
+    return log_softmax(t, dtype.has_value());
+}
+
+/// F.nll_loss(log_probabilities, target): the mean, or the sum.
+Tensor negative_log_likelihood(const Arguments& a) {
+    const network::Argument* reduction = a.find(6, "reduction");
+    if (a.find("weight") || a.tensor(0).dim() != 2 ||
+        (reduction && reduction->text != "mean" && reduction->text != "sum"))
+        a.refuse("an option");
+    return nll_loss(a.tensor(0), a.tensor(1));
+}
+
+/// torch.einsum(equation, operands), which may stand in a list.
+Tensor summed_products(const Arguments& a) {
+    const std::string& equation = a.at(0).text;
+    std::vector<Tensor> operands = a.tensors(a.at(1));
+    if (operands.empty())
+        for (std::size_t i = 1; i < a.count(); ++i) operands.push_back(a.tensor(i));
+    const auto count = static_cast<int>(operands.size());
+    if (!is_known_einsum(equation, count)) a.refuse(fmt::format("'{}'", equation));
+    return count == 1 ? einsum(equation, operands[0]) : einsum(equation, operands[0], operands[1]);
 }
 
 Tensor cross_entropy_loss(const Arguments& a) {
@@ -171,6 +204,10 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.Tensor.baddbmm", product_and_sum},
     {"torch.baddbmm", product_and_sum},
     {"torch.nn.functional.cross_entropy", cross_entropy_loss},
+    {"torch.nn.functional.log_softmax", log_softmaxed},
+    {"torch.nn.functional.nll_loss", negative_log_likelihood},
+    {"torch.functional.einsum", summed_products},
+    {"torch.einsum", summed_products},
     {"torch.nn.functional.pad", padded},
     {"torch.nn.functional.conv1d", convolved},
     {"torch.conv1d", convolved},

@@ -91,12 +91,12 @@ Tensor grouped_product(const Arguments& a) {
     return on_card ? grouped_mm(input, a.tensor(1), offs) : grouped_mm_fallback(input, a.tensor(1), offs);
 }
 
-/// Rows of a table.
-Tensor rows_selected(const Arguments& a) {
+/// Places of one dimension.
+Tensor places_selected(const Arguments& a) {
     const network::Argument* dim = a.find(1, "dim");
     const Tensor ids = a.optional_tensor(2, "index");
-    if (!dim || a.integer(*dim) != 0 || !ids.defined()) a.refuse("another dimension than the first");
-    return index_select(a.tensor(0), ids);
+    if (!dim || !ids.defined() || ids.dim() != 1) a.refuse("such places");
+    return index_select(a.tensor(0), ids, a.integer(*dim));
 }
 
 constexpr NamedOperator kSelections[] = {
@@ -112,8 +112,8 @@ constexpr NamedOperator kSelections[] = {
     {"torch.Tensor.scatter", scattered},
     {"torch.gather", gathered},
     {"torch.Tensor.gather", gathered},
-    {"torch.index_select", rows_selected},
-    {"torch.Tensor.index_select", rows_selected},
+    {"torch.index_select", places_selected},
+    {"torch.Tensor.index_select", places_selected},
     {"torch.histc", histogram},
     {"torch.nn.functional.grouped_mm", grouped_product},
     {"torch._grouped_mm", grouped_product},

@@ -1,0 +1,67 @@
+// einsum, and linear of what is not contiguous, as PyTorch 2.11.0 runs them (ATen/native/Linear.cpp).
+#include "engine/ops/einsum.hpp"
+
+#include "engine/backward.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "support/catch.hpp"
+#include "unit/engine/recorded.hpp"
+
+using namespace vramfit;
+using namespace vramfit::engine;
+
+namespace {
+
+Tensor trained(Recorded& r, const Dims& sizes) {
+    Tensor t = empty(r.session, sizes, DType::bfloat16);
+    t.set_requires_grad(true);
+    return t;
+}
+
+}  // namespace
+
+TEST_CASE("einsum is known where each summed letter is in both operands and none is there twice") {
+    CHECK(is_known_einsum("bntc,bncs->bnts", 2));
+    CHECK(is_known_einsum("bnhtc,bnhsc->bnhts", 2));
+    CHECK(is_known_einsum("ij->ji", 1));
+    CHECK_FALSE(is_known_einsum("bntc,bncs", 2));
+    CHECK_FALSE(is_known_einsum("ii->i", 1));
+    CHECK_FALSE(is_known_einsum("ij->i", 1));
+    CHECK_FALSE(is_known_einsum("ijk,j->i", 2));
+    CHECK_FALSE(is_known_einsum("...ij,...jk->...ik", 2));
+    CHECK_FALSE(is_known_einsum("ij,jk->ik", 3));
+}
+
+// modeling_prophetnet.py, ProphetNetNgramAttention.forward: what is turned inside of the equation is not copied.
+TEST_CASE("einsum of two is one product of batches of matrices") {
+    Recorded r;
+    const Tensor queries = trained(r, {2, 2, 4, 8, 16}), keys = trained(r, {2, 2, 4, 24, 16});
+    Tensor out = einsum("bnhtc,bnhsc->bnhts", queries, keys);  // makes cuBLAS's workspace
+    CHECK(r.events([&] { out = einsum("bnhtc,bnhsc->bnhts", queries, keys); }) ==
+          std::vector<std::int64_t>{2 * 2 * 4 * 8 * 24 * 2, -2 * 2 * 4 * 8 * 24 * 2});
+    CHECK(out.sizes() == Dims{2, 2, 4, 8, 24});
+    backward(sum_all(out));
+    CHECK(queries.grad().sizes() == queries.sizes());
+    CHECK(keys.grad().sizes() == keys.sizes());
+}
+
+TEST_CASE("the bias has a gradient where linear is given what is not contiguous") {
+    Recorded r;
+    const Tensor weight = trained(r, {32, 16}), bias = trained(r, {32});
+    const Tensor input = transpose(trained(r, {4, 2, 16}), 0, 1);
+    backward(sum_all(linear(input, weight, bias)));
+    CHECK(weight.grad().defined());
+    REQUIRE(bias.grad().defined());
+    CHECK(bias.grad().sizes() == Dims{32});
+}
+
+TEST_CASE("index_select takes places of any dimension") {
+    Recorded r;
+    const Tensor table = trained(r, {3, 8, 5}), ids = empty(r.session, {4}, DType::int64);
+    const Tensor out = index_select(table, ids, 1);
+    CHECK(out.sizes() == Dims{3, 4, 5});
+    backward(sum_all(out));
+    CHECK(table.grad().sizes() == table.sizes());
+}
