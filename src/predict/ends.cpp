@@ -39,13 +39,14 @@ Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
     const std::int64_t rows =
         plan.training.per_device_train_batch_size * (has_pairs(plan.loop.kind) ? 2 : 1);  // of a pair
     const std::int64_t queries = rows * plan.batch.sequence_length * model.num_attention_heads * model.head_dim;
-    return {AssumptionKind::workspace,
-            Bytes{},
-            Bytes{},
-            Bytes{256 * kMiB + 4 * queries},
-            "the workspaces of cuDNN's attention",
-            "cudnn-frontend's limit for dP and float32 for dQ",
-            "torch.cuda.max_memory_reserved() in a first run, or choose --sdpa-kernel flash, whose workspaces are known"};
+    return {
+        AssumptionKind::workspace,
+        Bytes{},
+        Bytes{},
+        Bytes{256 * kMiB + 4 * queries},
+        "the workspaces of cuDNN's attention",
+        "cudnn-frontend's limit for dP and float32 for dQ",
+        "torch.cuda.max_memory_reserved() in a first run, or choose --sdpa-kernel flash, whose workspaces are known"};
 }
 
 // On capability 9.0 they are counted (engine/ops/attention_cudnn.cpp).

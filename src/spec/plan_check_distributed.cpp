@@ -322,7 +322,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
             : generates_rows(plan.loop.kind) ? "trl's GRPOTrainer and RLOOTrainer of 1.16 are supported with "
                                                "DistributedDataParallel, DeepSpeed's ZeRO and FSDP2 only"
                                              : "several processes are supported with a Trainer's loop only",
-            "loop.kind trainer");
+            plan.loop.kind == LoopKind::reward ? "one GPU, or several with ZeRO-2" : "loop.kind trainer");
 }
 
 }  // namespace vramfit

@@ -169,24 +169,40 @@ TEST_CASE("DeepSpeed's file is found where the trainer's names it, or inside of 
     CHECK(read_trainer_files(inside).job.plan.distributed->as<ZeroPlan>()->stage == 2);
 }
 
-TEST_CASE("trainers that load on the card first are refused with ZeRO-1 and 2") {
+TEST_CASE("trainers load the network on the card before ZeRO-1 and 2 divide what belongs to it, but not under ZeRO-3") {
+    const auto loads_on_card = [](const char* text, int stage) {
+        TrainerQuestion question =
+            asked_of({{"t.yaml", text}, {"a.yaml", fmt::format("{}  zero_stage: {}\n", kAccelerateZero, stage)}});
+        question.gpus = 4;
+        question.edits = {{"bf16", "true"}};
+        const Reading reading = read_trainer_files(question);
+        CHECK(reading.refusals.empty());
+        REQUIRE(reading.job.plan.distributed);
+        return reading.job.plan.distributed->load_on_device;
+    };
     for (const char* text :
          {"base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\nflash_attention: true\n",
           "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: full\ntemplate: x\n",
           "model: llama-3.2-1b\ntrain_type: full\nmax_length: 512\n"}) {
-        TrainerQuestion question = asked_of({{"t.yaml", text}, {"a.yaml", kAccelerateZero + "  zero_stage: 1\n"}});
         INFO(text);
-        const auto at_stage = [&] {
-            const Reading reading = read_trainer_files(question);
-            return std::any_of(reading.refusals.begin(), reading.refusals.end(), [](const Refusal& each) {
-                return each.key == "deepspeed_config.zero_stage" && each.place == FilePlace{"a.yaml", {5, 3}};
-            });
-        };
-        question.edits = {{"bf16", "true"}};
-        CHECK(at_stage());
-        question.files[1].text = kAccelerateZero + "  zero_stage: 3\n";
-        CHECK(!at_stage());
+        CHECK(loads_on_card(text, 1));
+        CHECK(loads_on_card(text, 2));
+        CHECK(!loads_on_card(text, 3));
     }
+}
+
+TEST_CASE("what axolotl casts before the trainer is cut already under ZeRO-3 alone") {
+    const auto upcast = [](int stage) {
+        TrainerQuestion question =
+            asked_of({{"t.yaml",
+                       "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\nbf16: true\n"
+                       "flash_attention: true\n"},
+                      {"a.yaml", fmt::format("{}  zero_stage: {}\n", kAccelerateZero, stage)}});
+        question.gpus = 4;
+        return read_trainer_files(question).job.plan.load.upcast.has_value();
+    };
+    CHECK(upcast(2));
+    CHECK(!upcast(3));
 }
 
 TEST_CASE("what trainers do with quantized networks before ZeRO-3 gets them is refused") {
