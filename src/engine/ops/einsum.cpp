@@ -99,8 +99,9 @@ Tensor product_of(const Tensor& left, const Tensor& right, int first_summed) {
 
 }  // namespace
 
-bool is_known_einsum(std::string_view text, int operands) {
-    if (text.find("->") == std::string_view::npos) return false;
+bool is_known_einsum(std::string_view text, std::span<const int> dimensions) {
+    const std::size_t operands = dimensions.size();
+    if (operands < 1 || operands > 2 || text.find("->") == std::string_view::npos) return false;
     const Equation equation = parsed(text);
     const auto plain = [](std::string letters) {
         const bool only_letters =
@@ -108,7 +109,13 @@ bool is_known_einsum(std::string_view text, int operands) {
         std::sort(letters.begin(), letters.end());
         return only_letters && !letters.empty() && std::adjacent_find(letters.begin(), letters.end()) == letters.end();
     };
-    if (static_cast<int>(equation.operands.size()) != operands || !plain(equation.result)) return false;
+    if (equation.operands.size() != operands || !plain(equation.result)) return false;
+    for (std::size_t i = 0; i < operands; ++i)
+        if (static_cast<int>(equation.operands[i].size()) != dimensions[i]) return false;
+    for (const char c : equation.result)
+        if (std::none_of(equation.operands.begin(), equation.operands.end(),
+                         [c](const std::string& letters) { return letters.find(c) != std::string::npos; }))
+            return false;
     const std::string order = order_of(equation);
     if (order.size() > Dims::kCapacity) return false;
     if (operands == 1 && order.size() != equation.result.size()) return false;

@@ -23,15 +23,21 @@ Tensor trained(Recorded& r, const Dims& sizes) {
 }  // namespace
 
 TEST_CASE("einsum is known where each summed letter is in both operands and none is there twice") {
-    CHECK(is_known_einsum("bntc,bncs->bnts", 2));
-    CHECK(is_known_einsum("bnhtc,bnhsc->bnhts", 2));
-    CHECK(is_known_einsum("ij->ji", 1));
-    CHECK_FALSE(is_known_einsum("bntc,bncs", 2));
-    CHECK_FALSE(is_known_einsum("ii->i", 1));
-    CHECK_FALSE(is_known_einsum("ij->i", 1));
-    CHECK_FALSE(is_known_einsum("ijk,j->i", 2));
-    CHECK_FALSE(is_known_einsum("...ij,...jk->...ik", 2));
-    CHECK_FALSE(is_known_einsum("ij,jk->ik", 3));
+    const auto known = [](std::string_view equation, std::vector<int> dimensions) {
+        return is_known_einsum(equation, dimensions);
+    };
+    CHECK(known("bntc,bncs->bnts", {4, 4}));
+    CHECK(known("bnhtc,bnhsc->bnhts", {5, 5}));
+    CHECK(known("ij->ji", {2}));
+    CHECK_FALSE(known("bntc,bncs", {4, 4}));
+    CHECK_FALSE(known("ii->i", {2}));
+    CHECK_FALSE(known("ij->i", {2}));
+    CHECK_FALSE(known("ij->ijk", {2}));
+    CHECK_FALSE(known("ij->ji", {3}));
+    CHECK_FALSE(known("ijk,j->i", {3, 1}));
+    CHECK_FALSE(known("...ij,...jk->...ik", {3, 3}));
+    CHECK_FALSE(known("ij,jk->ik", {2, 2, 2}));
+    CHECK_FALSE(known("ij,jk,kl->il", {2, 2, 2}));
 }
 
 // modeling_prophetnet.py, ProphetNetNgramAttention.forward: what is turned inside of the equation is not copied.

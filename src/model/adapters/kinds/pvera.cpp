@@ -40,11 +40,12 @@ Tensor pvera(const Linear& layer, const Tensor& x) {
     const Tensor b = slice((*adapter.shared)[1], 0, 0, layer.out);
     const Tensor input = to(x, lambda_d.dtype());
     const Tensor dropped = is_packed(layer) ? dropout(input, adapter.dropout) : Tensor();
-    const auto [mean, log_variance] = [&] {
+    const auto distribution = [&] {  // mean and log variance
         const Tensor inner = functional_linear(is_packed(layer) ? dropped : dropout(input, adapter.dropout), a);
         return halves(mul(lambda_d, inner));
     }();
-    Tensor output = mul(lambda_b, [&] { return functional_linear(sampled(mean, log_variance), b); }());
+    Tensor output =
+        mul(lambda_b, [&] { return functional_linear(sampled(distribution.first, distribution.second), b); }());
     result = add(result, output);
     if (!is_packed(layer)) output.reset();  // bnb.py has a name for it
     return to(result, x.dtype());

@@ -94,9 +94,10 @@ Tensor summed_products(const Arguments& a) {
     std::vector<Tensor> operands = a.tensors(a.at(1));
     if (operands.empty())
         for (std::size_t i = 1; i < a.count(); ++i) operands.push_back(a.tensor(i));
-    const auto count = static_cast<int>(operands.size());
-    if (!is_known_einsum(equation, count)) a.refuse(fmt::format("'{}'", equation));
-    return count == 1 ? einsum(equation, operands[0]) : einsum(equation, operands[0], operands[1]);
+    std::vector<int> dimensions;
+    for (const Tensor& t : operands) dimensions.push_back(t.dim());
+    if (!is_known_einsum(equation, dimensions)) a.refuse(fmt::format("'{}'", equation));
+    return operands.size() == 1 ? einsum(equation, operands[0]) : einsum(equation, operands[0], operands[1]);
 }
 
 Tensor cross_entropy_loss(const Arguments& a) {
