@@ -112,6 +112,7 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
                   : *loop == LoopKind::prm ? "process_reward_model"
                                            : "reward_model");
     refuse_divided(draft);
+    if (*loop == LoopKind::reward) draft.no_zero = nullptr;
     if (*loop == LoopKind::dpo) read_axolotl_dpo(reader, rl, plan.preference);
     if (*loop == LoopKind::cpo) {
         plan.preference.contrast_loss = ContrastLoss::simpo;
