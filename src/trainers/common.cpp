@@ -81,7 +81,9 @@ const std::span<const KeyRow> kTrainingArguments = kArgumentRows;
 const std::span<const KeyRow> kHarmlessArguments = kHarmlessRows;
 
 void read_ddp(Reader& reader, Draft& draft) {
-    DdpPlan& ddp = draft.processes.emplace().method.emplace<DdpPlan>();
+    DistributedPlan& processes = draft.processes.emplace();
+    processes.load_on_device = draft.loads_on_card;
+    DdpPlan& ddp = processes.method.emplace<DdpPlan>();
     ddp.find_unused_parameters = reader.boolean("ddp_find_unused_parameters");
     ddp.bucket_cap_mb = reader.integer("ddp_bucket_cap_mb", {.low = 1, .high = 1 << 20});
     ddp.broadcast_buffers = reader.boolean("ddp_broadcast_buffers");

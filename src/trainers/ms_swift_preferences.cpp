@@ -65,7 +65,6 @@ void read_swift_preferences(Reader& reader, Draft& draft) {
     refuse_divided(draft);
     if (plan.loop.kind != LoopKind::dpo && plan.loop.kind != LoopKind::reward) return;
     read_ddp(reader, draft);
-    draft.processes->load_on_device = true;  // model/utils.py get_default_device_map
 }
 
 }  // namespace vramfit::trainers

@@ -9,21 +9,15 @@ namespace vramfit::engine {
 namespace {
 
 // where(inside, grad, 0.): the number is a 0-dim tensor of the gradient's type on the device.
-void clamp_above_backward(Node& node, Grads& in, Grads& out) {
+template <Op kIsInside>
+void clamp_one_side_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0);
     const Tensor zero = empty(*node.session, {}, in[0].dtype(), Op::scalar_tensor);
-    const Tensor below = compare(Op::le, self);
-    out[0] = where(below, in[0], zero);
+    const Tensor inside = compare(kIsInside, self);
+    out[0] = where(inside, in[0], zero);
 }
-const NodeType kClampAboveBackward{"ClampBackward0", clamp_above_backward};
-
-void clamp_below_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor self = node.unpack(0);
-    const Tensor zero = empty(*node.session, {}, in[0].dtype(), Op::scalar_tensor);
-    const Tensor above = compare(Op::ge, self);
-    out[0] = where(above, in[0], zero);
-}
-const NodeType kClampBelowBackward{"ClampBackward0", clamp_below_backward};
+const NodeType kClampAboveBackward{"ClampBackward0", clamp_one_side_backward<Op::le>};
+const NodeType kClampBelowBackward{"ClampBackward0", clamp_one_side_backward<Op::ge>};
 
 void clamp_both_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0);

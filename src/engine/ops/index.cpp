@@ -133,15 +133,16 @@ Picked max_last(const Tensor& t, bool keepdim) {
 
 namespace {
 
-/// The rows of these numbers, whose gradient is `type`'s.
-Tensor rows_of(const Tensor& t, const Tensor& ids, const NodeType& type, Op op) {
+/// t with these places of one dimension alone, whose gradient is `type`'s.
+Tensor places_of(const Tensor& t, const Tensor& ids, int dim, const NodeType& type, Op op) {
     Ref<Node> node;
     if (needs_grad(t)) {
         node = picking_node(t, type);
+        node->ints[0] = dim;
         node->save(ids);
     }
-    Dims sizes = ids.sizes();
-    for (int i = 1; i < t.dim(); ++i) sizes.push(t.size(i));
+    Dims sizes = t.sizes();
+    sizes[dim] = ids.size(0);
     Tensor out = empty(t.session(), sizes, t.dtype(), op);
     if (node) set_history(out, node);
     return out;
@@ -149,33 +150,25 @@ Tensor rows_of(const Tensor& t, const Tensor& ids, const NodeType& type, Op op) 
 
 }  // namespace
 
-Tensor index_rows(const Tensor& t, const Tensor& ids) { return rows_of(t, ids, kIndexRowsBackward, Op::index); }
-
-Tensor index_at(const Tensor& t, const Tensor& ids, int dim) {
+Tensor index_rows(const Tensor& t, const Tensor& ids) {
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = picking_node(t, kIndexAtBackward);
-        node->ints[0] = dim;
+        node = picking_node(t, kIndexRowsBackward);
         node->save(ids);
     }
-    Dims sizes = t.sizes();
-    sizes[dim] = ids.size(0);
+    Dims sizes = ids.sizes();
+    for (int i = 1; i < t.dim(); ++i) sizes.push(t.size(i));
     Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
     if (node) set_history(out, node);
     return out;
 }
 
+Tensor index_at(const Tensor& t, const Tensor& ids, int dim) {
+    return places_of(t, ids, dim, kIndexAtBackward, Op::index);
+}
+
 Tensor index_select(const Tensor& t, const Tensor& ids, int dim) {
-    Ref<Node> node;
-    if (needs_grad(t)) {
-        node = picking_node(t, kIndexSelectBackward);
-        node->save(ids);
-    }
-    Dims sizes = t.sizes();
-    sizes[dim] = ids.size(0);
-    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index_select);
-    if (node) set_history(out, node);
-    return out;
+    return places_of(t, ids, dim, kIndexSelectBackward, Op::index_select);
 }
 
 Tensor index_pairs(const Tensor& t, const Tensor& rows, const Tensor& columns) {

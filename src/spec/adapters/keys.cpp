@@ -94,19 +94,23 @@ constexpr KindKeys kKeys[] = {
     {.kind = AdapterKind::peanut, .idle = kPeanut},
 };
 
+const KindKeys* find_keys(AdapterKind kind) {
+    const auto* const found =
+        std::find_if(std::begin(kKeys), std::end(kKeys), [kind](const KindKeys& keys) { return keys.kind == kind; });
+    return found == std::end(kKeys) ? nullptr : found;
+}
+
 }  // namespace
 
 bool has_dropout(AdapterKind kind) {
     if (kind == AdapterKind::lora) return true;
-    const auto* const found =
-        std::find_if(std::begin(kKeys), std::end(kKeys), [kind](const KindKeys& keys) { return keys.kind == kind; });
-    return found != std::end(kKeys) && !found->dropout.empty();
+    const KindKeys* const found = find_keys(kind);
+    return found && !found->dropout.empty();
 }
 
 const KindKeys& keys_of(AdapterKind kind) {
-    const auto* const found =
-        std::find_if(std::begin(kKeys), std::end(kKeys), [kind](const KindKeys& keys) { return keys.kind == kind; });
-    if (found == std::end(kKeys)) throw std::logic_error("a kind of adapters without its row of keys");
+    const KindKeys* const found = find_keys(kind);
+    if (!found) throw std::logic_error("a kind of adapters without its row of keys");
     return *found;
 }
 

@@ -301,11 +301,10 @@ void read_axolotl_checkpointing(Reader& reader, Draft& draft) {
 // utils/config/__init__.py normalize_config: ddp is on where there are several processes, and each loads on its card;
 // core/builders/causal.py: unused parameters are looked for only on request.
 void read_axolotl_processes(Reader& reader, Draft& draft) {
+    draft.loads_on_card = true;
     read_ddp(reader, draft);
-    draft.processes->load_on_device = true;
     draft.no_fsdp = kAxolotlAlone;
     allow_zero(draft);
-    draft.loads_on_card = true;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
     if (asks_for_axolotl_fsdp(reader)) read_fsdp_of_axolotl(reader, draft);

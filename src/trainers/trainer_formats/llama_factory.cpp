@@ -161,14 +161,13 @@ void read_factory_batch(Reader& reader, Draft& draft, const std::string& stage) 
 // src/llamafactory/hparams/parser.py, get_train_args: each process loads on its card; adapters are not searched for
 // unused parameters.
 void read_factory_processes(Reader& reader, Draft& draft) {
+    draft.loads_on_card = true;
     read_ddp(reader, draft);
-    draft.processes->load_on_device = true;
     draft.starts_processes = reader.document().program.starts_with("llamafactory-cli");
     draft.no_fsdp = nullptr;
     draft.no_fsdp2 = kFactoryFsdp2;
     draft.no_fsdp_without_ram_efficient_loading = kFactoryLoadsWhole;
     allow_zero(draft);
-    draft.loads_on_card = true;
     draft.no_int8_in_zero3 =  // model/model_utils/quantization.py, configure_quantization
         "LLaMA-Factory stops: Only 4-bit quantized model can use fsdp+qlora or auto device map.";
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);

@@ -75,7 +75,7 @@ void read_swift_quantization(Reader& reader, Draft& draft) {
 void read_swift(Reader& reader, Draft& draft) {
     draft.training_read = true;
     allow_zero(draft);
-    draft.loads_on_card = true;
+    draft.loads_on_card = true;  // model/utils.py get_default_device_map
     draft.reentrant_unless_ddp = true;
     TrainPlan& plan = draft.job.plan;
     const std::string& program = reader.document().program;

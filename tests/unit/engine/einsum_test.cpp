@@ -12,16 +12,6 @@
 using namespace vramfit;
 using namespace vramfit::engine;
 
-namespace {
-
-Tensor trained(Recorded& r, const Dims& sizes) {
-    Tensor t = empty(r.session, sizes, DType::bfloat16);
-    t.set_requires_grad(true);
-    return t;
-}
-
-}  // namespace
-
 TEST_CASE("einsum is known where each summed letter is in both operands and none is there twice") {
     const auto known = [](std::string_view equation, std::vector<int> dimensions) {
         return is_known_einsum(equation, dimensions);
@@ -43,7 +33,7 @@ TEST_CASE("einsum is known where each summed letter is in both operands and none
 // modeling_prophetnet.py, ProphetNetNgramAttention.forward: what is turned inside of the equation is not copied.
 TEST_CASE("einsum of two is one product of batches of matrices") {
     Recorded r;
-    const Tensor queries = trained(r, {2, 2, 4, 8, 16}), keys = trained(r, {2, 2, 4, 24, 16});
+    const Tensor queries = r.leaf({2, 2, 4, 8, 16}, DType::bfloat16), keys = r.leaf({2, 2, 4, 24, 16}, DType::bfloat16);
     Tensor out = einsum("bnhtc,bnhsc->bnhts", queries, keys);  // makes cuBLAS's workspace
     CHECK(r.events([&] { out = einsum("bnhtc,bnhsc->bnhts", queries, keys); }) ==
           std::vector<std::int64_t>{2 * 2 * 4 * 8 * 24 * 2, -2 * 2 * 4 * 8 * 24 * 2});
@@ -55,8 +45,8 @@ TEST_CASE("einsum of two is one product of batches of matrices") {
 
 TEST_CASE("the bias has a gradient where linear is given what is not contiguous") {
     Recorded r;
-    const Tensor weight = trained(r, {32, 16}), bias = trained(r, {32});
-    const Tensor input = transpose(trained(r, {4, 2, 16}), 0, 1);
+    const Tensor weight = r.leaf({32, 16}, DType::bfloat16), bias = r.leaf({32}, DType::bfloat16);
+    const Tensor input = transpose(r.leaf({4, 2, 16}, DType::bfloat16), 0, 1);
     backward(sum_all(linear(input, weight, bias)));
     CHECK(weight.grad().defined());
     REQUIRE(bias.grad().defined());
@@ -65,7 +55,7 @@ TEST_CASE("the bias has a gradient where linear is given what is not contiguous"
 
 TEST_CASE("index_select takes places of any dimension") {
     Recorded r;
-    const Tensor table = trained(r, {3, 8, 5}), ids = empty(r.session, {4}, DType::int64);
+    const Tensor table = r.leaf({3, 8, 5}, DType::bfloat16), ids = empty(r.session, {4}, DType::int64);
     const Tensor out = index_select(table, ids, 1);
     CHECK(out.sizes() == Dims{3, 4, 5});
     backward(sum_all(out));

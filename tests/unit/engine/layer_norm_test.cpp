@@ -14,12 +14,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Tensor leaf(Recorded& r, const Dims& sizes, DType dtype) {
-    const Tensor t = empty(r.session, sizes, dtype);
-    t.set_requires_grad(true);
-    return t;
-}
-
 /// Events of the backward pass from a gradient of the result's shape.
 Sizes backward_events(Recorded& r, const Tensor& out) {
     const Tensor grad = empty(r.session, out.sizes(), out.dtype());
@@ -30,8 +24,8 @@ Sizes backward_events(Recorded& r, const Tensor& out) {
 
 TEST_CASE("layer norm gives its result and two statistics for each row, in float32") {
     Recorded r;
-    const Tensor x = leaf(r, {2, 8, 64}, DType::bfloat16);
-    const Tensor weight = leaf(r, {64}, DType::bfloat16), bias = leaf(r, {64}, DType::bfloat16);
+    const Tensor x = r.leaf({2, 8, 64}, DType::bfloat16);
+    const Tensor weight = r.leaf({64}, DType::bfloat16), bias = r.leaf({64}, DType::bfloat16);
     Tensor out;
     CHECK(r.events([&] { out = layer_norm(x, weight, bias); }) == Sizes{2048, 64, 64});
     CHECK(backward_events(r, out) == Sizes{2048, 128, 128, -64, -64});
@@ -40,23 +34,23 @@ TEST_CASE("layer norm gives its result and two statistics for each row, in float
 TEST_CASE("gradients over very many short rows are summed in blocks first") {
     Recorded r;
     const std::int64_t rows = 70 * 1024, blocks = 64 * 1024 / 2 / 2;
-    const Tensor x = leaf(r, {70, 1024, 64}, DType::float32);
-    const Tensor weight = leaf(r, {64}, DType::float32), bias = leaf(r, {64}, DType::float32);
+    const Tensor x = r.leaf({70, 1024, 64}, DType::float32);
+    const Tensor weight = r.leaf({64}, DType::float32), bias = r.leaf({64}, DType::float32);
     const Tensor out = layer_norm(x, weight, bias);
     const Sizes events = backward_events(r, out);
     REQUIRE(events.size() > 5);
     CHECK(events[0] == rows * 64 * 4);
     CHECK(events[3] == std::min(blocks, (rows + 31) / 32) * 64 * 4);
     Recorded old({8, 0}, 108, "hf-2025-07");
-    const Tensor y = leaf(old, {70, 1024, 64}, DType::float32);
-    const Tensor scale = leaf(old, {64}, DType::float32), shift = leaf(old, {64}, DType::float32);
+    const Tensor y = old.leaf({70, 1024, 64}, DType::float32);
+    const Tensor scale = old.leaf({64}, DType::float32), shift = old.leaf({64}, DType::float32);
     const Tensor result = layer_norm(y, scale, shift);
     CHECK(backward_events(old, result) == Sizes{rows * 64 * 4, 256, 256, -rows * 4, -rows * 4});
 }
 
 TEST_CASE("parts of a tensor are views, and their gradients are put together") {
     Recorded r;
-    const Tensor x = leaf(r, {2, 8, 96}, DType::float32);
+    const Tensor x = r.leaf({2, 8, 96}, DType::float32);
     std::vector<Tensor> parts;
     CHECK(r.events([&] { parts = chunk(x, 3, -1); }).empty());
     CHECK(parts[1].sizes() == Dims{2, 8, 32});

@@ -29,6 +29,13 @@ class Recorded {
         return out;
     }
 
+    /// A tensor that is trained.
+    Tensor leaf(const Dims& sizes, DType dtype) {
+        Tensor t = empty(session, sizes, dtype);
+        t.set_requires_grad(true);
+        return t;
+    }
+
   private:
     static Device card(Capability capability, int multiprocessors) {
         Device d;

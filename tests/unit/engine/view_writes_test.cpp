@@ -16,18 +16,12 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Tensor leaf(Recorded& r, const Dims& sizes) {
-    Tensor t = empty(r.session, sizes, DType::float32);
-    t.set_requires_grad(true);
-    return t;
-}
-
 }  // namespace
 
 // AsStridedBackward0 makes zeros for the base, CopySlices a copy of the gradient and one of the view's part of it.
 TEST_CASE("a sum in a view gives both summands a gradient of their own") {
     Recorded r;
-    const Tensor x = leaf(r, {4, 8}), other = leaf(r, {8, 4});
+    const Tensor x = r.leaf({4, 8}, DType::float32), other = r.leaf({8, 4}, DType::float32);
     const Tensor base = mul(x, 2);
     const Tensor turned = transpose(base, 0, 1);
     CHECK(r.events([&] { add_into_view(base, turned, other); }).empty());
@@ -41,7 +35,7 @@ TEST_CASE("a sum in a view gives both summands a gradient of their own") {
 // CopyBackwards: zeros for what the part was before.
 TEST_CASE("a slice that is added to and put back stands on the tape twice") {
     Recorded r;
-    const Tensor x = leaf(r, {4, 8}), other = leaf(r, {8});
+    const Tensor x = r.leaf({4, 8}, DType::float32), other = r.leaf({8}, DType::float32);
     const Tensor base = mul(x, 2);
     const Tensor part = slice(base, 0, 1, 4);
     const Sizes forward = r.events([&] {

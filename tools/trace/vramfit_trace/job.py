@@ -300,9 +300,8 @@ def check(job: Job) -> None:
     if (job["loop"]["kind"] == "gkd") != ("teacher" in job["loop"]):
         raise JobError("loop.kind gkd has a loop.teacher, and no other kind has one")
     if job["distributed"]:
-        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "unsloth", "dpo", "reward", "grpo", "rloo"),
-                 "deepspeed": ("trainer", "sft", "dpo", "reward", "grpo", "rloo"),
-                 "fsdp2": ("trainer", "sft", "dpo", "reward", "grpo", "rloo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
+        trained = ("trainer", "sft", "dpo", "reward", "grpo", "rloo")
+        kinds = {"pipeline": ("plain",), "ddp": (*trained, "unsloth"), "deepspeed": trained, "fsdp2": trained}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:
             raise JobError(f"distributed.kind {job['distributed']['kind']} is traced with loop.kind {' or '.join(kinds)}")
     foreign = set(job["environment"]) - set(VARIABLES)

@@ -56,7 +56,7 @@ Tensor deft(const Linear& layer, const Tensor& x) {
             const Tensor inner = functional_linear(dropped, r);
             return matmul(inner, transpose2d(p));
         }());
-        return to(result, x.dtype());
+        return to(result, x.dtype());  // before r and the dropped input go
     }
     return to(result, x.dtype());
 }

@@ -1,11 +1,10 @@
 // peft 0.21.2 tuners/gralora/layer.py Linear.
 #include <array>
 
-#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
+#include "engine/ops/einsum.hpp"
 #include "engine/ops/in_place.hpp"
-#include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/shape.hpp"
 #include "engine/ops/view.hpp"
@@ -30,18 +29,8 @@ void create_gralora(const NewAdapter& made) {
 
 namespace {
 
-/// torch.einsum("blni,nio->blno", x, blocks) (torch 2.11 ATen/native/Linear.cpp sumproduct_pair).
-Tensor by_blocks(const Tensor& x, const Tensor& blocks) {
-    const Size batch = x.size(0), length = x.size(1), parts = x.size(2);
-    const std::array<int, 4> inward{2, 0, 1, 3}, outward{1, 2, 0, 3};
-    const Tensor product = [&] {
-        const Tensor rows = reshape(permute(x, inward), {parts, batch * length, x.size(3)});
-        const Tensor right = autocast_to_lower(blocks);
-        const Tensor left = autocast_to_lower(rows);
-        return bmm(left, right);
-    }();
-    return permute(view(product, {parts, batch, length, blocks.size(2)}), outward);
-}
+/// What each block makes of its part of `x`.
+Tensor by_blocks(const Tensor& x, const Tensor& blocks) { return einsum("blni,nio->blno", x, blocks); }
 
 /// What each block makes of its part of the input, dealt out over the blocks of the outputs.
 Tensor block_products(const Linear& layer, const Tensor& x) {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/einsum.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/softmax.hpp"
@@ -73,20 +73,6 @@ void finish_lily(const std::vector<NewAdapter>& all) {
     }
 }
 
-namespace {
-
-/// torch.einsum("e,eio->io", shares, experts) (torch 2.11 ATen/native/Linear.cpp sumproduct_pair).
-Tensor mixed(const Tensor& shares, const Tensor& experts) {
-    const Tensor product = [&] {
-        const Tensor left = autocast_to_lower(view(shares, {1, 1, shares.size(0)}));
-        const Tensor right = autocast_to_lower(view(experts, {1, experts.size(0), experts.size(1) * experts.size(2)}));
-        return bmm(left, right);
-    }();
-    return view(product, {experts.size(1), experts.size(2)});
-}
-
-}  // namespace
-
 Tensor lily(const Linear& layer, const Tensor& x) {
     const OtherAdapter& adapter = *layer.other;
     const Tensor &a = tied(adapter, kA), &b = tied(adapter, kB), &router = adapter[0];
@@ -97,7 +83,7 @@ Tensor lily(const Linear& layer, const Tensor& x) {
     const Tensor logits = functional_linear(hidden, router);
     const Tensor probabilities = softmax(logits, false);
     const Tensor shares = mean_over(reshape(probabilities, {-1, router.size(0)}), 0, false);
-    const Tensor combined = mixed(shares, experts);
+    const Tensor combined = einsum("e,eio->io", shares, experts);
     const Tensor delta = matmul(hidden, combined);
     const Tensor scaled = to(mul(delta, 1.0), result.dtype());
     return add(result, scaled);
