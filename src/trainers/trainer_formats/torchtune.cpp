@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/second_networks.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
@@ -64,8 +65,10 @@ constexpr KeyRow kTuneKeys[] = {
      "torchtune.data.padded_collate_sft|torchtune.data.padded_collate_packed"},
     {"enable_fp8_training", KeyUse::unsupported, "fp8 is not predicted"},
     {"resize_token_embeddings", KeyUse::unsupported, "the tokenizer decides the size"},
-    {"teacher_model", KeyUse::unsupported, "distillation is not predicted"},
-    {"kd_loss", KeyUse::unsupported, "distillation is not predicted"},
+    {"teacher_model._component_", KeyUse::used, "loop.teacher"},
+    {"teacher_model.*", KeyUse::unsupported, "this argument of the teacher is not predicted"},
+    {"kd_loss._component_", KeyUse::used, "loop.kind"},
+    {"kd_loss.*", KeyUse::harmless},
     {"reward_and_value_model", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"value_model", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"policy_model", KeyUse::unsupported, "training with rewards is not predicted yet"},
@@ -214,8 +217,8 @@ std::string_view builder_of(std::string_view component) {
     return component;
 }
 
-std::string tune_model(Reader& reader) {
-    const std::string component = reader.text("model._component_").value_or("");
+/// The built-in model that a component builds, without its adapters; empty: not known.
+std::string model_of(std::string_view component) {
     std::string_view builder = builder_of(component);
     for (const std::string_view ending : {"_instruct", "_base"})
         if (builder.ends_with(ending)) builder.remove_suffix(ending.size());
@@ -223,6 +226,8 @@ std::string tune_model(Reader& reader) {
         if (each.builder == builder) return std::string(each.model);
     return {};
 }
+
+std::string tune_model(Reader& reader) { return model_of(reader.text("model._component_").value_or("")); }
 
 void read_tune_lora(Reader& reader, Draft& draft, const std::string& component) {
     LoraPlan& lora = draft.job.plan.peft.emplace();
@@ -277,6 +282,36 @@ void read_tune_loss(Reader& reader) {
     if (!plain) reader.refuse("loss._component_", fmt::format("the loss {} is not predicted", loss));
 }
 
+// recipes/knowledge_distillation_single_device.py, torchtune 0.6: the teacher in the student's dtype on the same GPU,
+// its logits of the student's rows; forward Kullback-Leibler divergence (trl: beta 0) of rows from the data (lmbda 0).
+void read_tune_teacher(Reader& reader, Draft& draft) {
+    constexpr const char* kKey = "teacher_model._component_";
+    if (!reader.has("teacher_model")) return;
+    TrainPlan& plan = draft.job.plan;
+    const std::string component = reader.text(kKey).value_or(""),
+                      loss = reader.text("kd_loss._component_").value_or("");
+    if (!loss.empty() && loss.find("ForwardKL") == loss.npos)
+        reader.refuse("kd_loss._component_", fmt::format("the loss {} is not predicted", loss));
+    if (const std::string name = model_of(component); name.empty() || component.find("lora_") != component.npos)
+        reader.refuse(kKey, fmt::format("the network of {} is not known", component));
+    else
+        plan.teacher = second_by_name(reader, kKey, name);
+    if (plan.teacher) {
+        plan.teacher->dtype = plan.load.dtype;
+        plan.teacher->on_device = true;
+    }
+    plan.loop.kind = LoopKind::gkd;
+    plan.distillation.lmbda = 0;
+    plan.distillation.beta = 0;
+    plan.distillation.has_temperature = false;
+    refuse_evaluation(reader, "evaluation in distillation is not predicted", draft);
+    reader.note(
+        RemarkKind::other_program,
+        "torchtune's distillation is predicted as trl's GKDTrainer runs it with lmbda 0 and beta 0: whole logits "
+        "of both networks, and no cross-entropy beside the divergence",
+        "the weights of both networks are the same; logits and losses are not exact");
+}
+
 // recipes/{lora,full}_finetune_single_device.py, torchtune 0.6: all weights, gradients and states in one dtype.
 void read_torchtune(Reader& reader, Draft& draft) {
     draft.training_read = true;
@@ -306,6 +341,7 @@ void read_torchtune(Reader& reader, Draft& draft) {
     read_tune_optimizer(reader, draft);
     plan.training.optimizer_in_backward = reader.boolean("optimizer_in_bwd").value_or(false);
     read_tune_loss(reader);
+    read_tune_teacher(reader, draft);
     draft.length_limit = reader.integer("tokenizer.max_seq_len", {.low = 1}).value_or(0);
     draft.length_key = "tokenizer.max_seq_len";
     draft.length_place = reader.place("tokenizer.max_seq_len");
