@@ -20,6 +20,7 @@
 #include "model/preferences/refusals.hpp"
 #include "model/second/refusals.hpp"
 #include "model/unsloth/refusals.hpp"
+#include "spec/liger.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -71,11 +72,14 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* what) {
         problems.push_back({"training.use_liger_kernel", what, "leave it out"});
     };
-    const std::string& type = run.spec.model_type;
-    if (type != "llama" && type != "mistral" && type != "phi3" && type != "qwen2" && type != "smollm3")
-        refuse("Liger's kernels are supported for llama, mistral, phi3, qwen2 and smollm3");
+    if (!liger_patches(run.spec.model_type))
+        refuse(
+            "Liger's kernels are supported for gemma, gemma2, gemma3_text, glm4, llama, mistral, olmo2, phi3, qwen2, "
+            "qwen3 and smollm3");
     if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.17 and later");
-    if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
+    const bool sft = plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks();
+    if (plan.loop.kind != LoopKind::trainer && !sft)
+        refuse("Liger's kernels are supported with transformers' own Trainer and trl 1.16's SFTTrainer");
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head") refuse("an adapted head under Liger's fused loss is not supported");

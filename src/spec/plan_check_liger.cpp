@@ -37,8 +37,8 @@ void check_liger_units(const ModelSpec& model, const TrainPlan& plan, const Stac
     if (!first && !second) return;
     if (!stack.fsdp2_is_known())
         refuse(problems, "under FSDP it is supported with transformers 5.17 only", "--stack hf-2026-11");
-    if (plan.loop.kind != LoopKind::trainer)
-        refuse(problems, "under FSDP it is supported with transformers' Trainer only", "loop.kind trainer");
+    // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__ switches Liger's loss off: its own gathers the head.
+    if (plan.loop.kind == LoopKind::sft) return;
     if (plan.peft && has_more_than_matrices(*plan.peft))
         refuse(problems, "under FSDP it is supported with LoRA's two matrices only",
                "no use_dora, bias, lora_bias, modules_to_save, target_parameters");

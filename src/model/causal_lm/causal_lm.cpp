@@ -240,8 +240,8 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     if (network.ends_with_layers) return hidden;
     session.recorder.begin(phase_at(PhaseKind::head, place));
     on_gradient_complete(hidden, phase_at(PhaseKind::backward_layer, place, network.layers.back().index));
-    const Tensor last = uses_liger(run) ? liger_rms_norm(network.norm, hidden)
-                                        : family_of(run.spec.model_type).norm(network.norm, hidden);
+    const NormFunction norm = norm_behind_layers(run, family_of(run.spec.model_type).norm);
+    const Tensor last = norm(network.norm, hidden);
     session.begin_loss();
     return last;
 }

@@ -19,8 +19,8 @@ Projected normed_heads(const Run& run, const Family& family, const DecoderLayer&
     Tensor q = heads(layer.q);
     Tensor k = heads(layer.k);
     const Tensor v = heads(layer.v);
-    q = normalize_heads(family, layer.q_norm, q);
-    k = normalize_heads(family, layer.k_norm, k);
+    q = normalize_heads(run, family, layer.q_norm, q);
+    k = normalize_heads(run, family, layer.k_norm, k);
     return {q, k, v, {}};
 }
 

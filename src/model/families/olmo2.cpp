@@ -2,6 +2,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "model/layers/decoder_layer.hpp"
+#include "model/layers/liger.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::families {
@@ -23,13 +24,14 @@ Projected normed_projections(const Run& run, const Family& family, const Decoder
 // Olmo2DecoderLayer.forward: norms behind attention and MLP only.
 Tensor post_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                        const LayerInputs& inputs) {
+    const NormFunction norm = norm_of_layers(run, family.norm);
     Tensor residual = input;
     auto [hidden, weights] = self_attention(run, family, layer, residual, inputs);
-    hidden = family.norm(layer.post_attention_norm, hidden);
+    hidden = norm(layer.post_attention_norm, hidden);
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = family.mlp(run, layer, hidden);
-    hidden = family.norm(layer.post_feedforward_norm, hidden);
+    hidden = norm(layer.post_feedforward_norm, hidden);
     return add(residual, hidden);
 }
 

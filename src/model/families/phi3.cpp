@@ -32,7 +32,7 @@ Projected cut_projections(const Run& run, const Family&, const DecoderLayer& lay
 Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                   const LayerInputs& inputs) {
     Tensor residual = input;
-    const auto norm = uses_liger(run) ? liger_rms_norm : family.norm;
+    const NormFunction norm = norm_of_layers(run, family.norm);
     Tensor hidden = norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     // Up to 4.47 the result has a name of its own, attn_outputs; hidden_states is what went in until the sum is there.

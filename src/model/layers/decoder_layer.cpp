@@ -19,8 +19,9 @@ namespace vramfit::model {
 
 using namespace engine;
 
-Tensor normalize_heads(const Family& family, const Norm& norm, const Tensor& heads) {
-    const auto normalize = [&](const Tensor& given) { return family.norm(norm, given); };
+Tensor normalize_heads(const Run& run, const Family& family, const Norm& norm, const Tensor& heads) {
+    const NormFunction of_heads = norm_of_heads(run, family.norm);
+    const auto normalize = [&](const Tensor& given) { return of_heads(norm, given); };
     return norm.sums_gradients ? with_full_backward_hook(heads, normalize) : normalize(heads);
 }
 
@@ -29,7 +30,7 @@ namespace {
 /// [B, S, heads * D] to [B, heads, S, D]; a norm on each head's vector comes before the transpose (Qwen3Attention).
 Tensor heads_first(const Run& run, const Family& family, const Norm* norm, const Tensor& t) {
     Tensor heads = view(t, {t.size(0), t.size(1), -1, run.spec.head_dim});
-    if (norm && norm->width > 0) heads = normalize_heads(family, *norm, heads);
+    if (norm && norm->width > 0) heads = normalize_heads(run, family, *norm, heads);
     return transpose(heads, 1, 2);
 }
 
@@ -49,12 +50,13 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
     auto [q, k, v, whole] = family.project(run, family, layer, hidden);
     const bool slides = layer.attention == LayerAttention::sliding;
     std::vector<Tensor> named;
-    if (uses_liger(run) && layer.turns)
-        liger_rope(q, k, inputs.rotary);
+    const Rotary& rotary = family.rotary_by_type && slides ? inputs.sliding_rotary : inputs.rotary;
+    if (turns_by_liger(run) && layer.turns)
+        liger_rope(q, k, rotary);
     else if (family.rotate_parts)
         family.rotate_parts(q, k, inputs.rotary, named);
     else if (family.rotate && layer.turns)
-        family.rotate(q, k, family.rotary_by_type && slides ? inputs.sliding_rotary : inputs.rotary);
+        family.rotate(q, k, rotary);
     if (inputs.cache && run.stack.cache_starts_from_empty())
         inputs.cache->update(layer, run.spec.sliding_window, k, v);
     else if (inputs.cache)
@@ -121,7 +123,7 @@ Attended attention_of(const Run& run, const Family& family, const DecoderLayer& 
 Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                       const LayerInputs& inputs) {
     Tensor residual = input;
-    const auto norm = uses_liger(run) ? liger_rms_norm : family.norm;
+    const NormFunction norm = norm_of_layers(run, family.norm);
     Tensor hidden = part_of(layer, residual, [&layer, norm](const Tensor& x) { return norm(layer.input_norm, x); });
     Attended attended = attention_of(run, family, layer, hidden, inputs);
     hidden = std::move(attended.output);
@@ -158,16 +160,17 @@ Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer&
                        const LayerInputs& shared) {
     Tensor outside;
     const LayerInputs inputs = with_own_mask(run, layer, shared, outside);
+    const NormFunction norm = norm_of_layers(run, family.norm);
     Tensor residual = input;
-    Tensor hidden = family.norm(layer.input_norm, residual);
+    Tensor hidden = norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     hidden = std::move(attended);
-    hidden = family.norm(layer.post_attention_norm, hidden);
+    hidden = norm(layer.post_attention_norm, hidden);
     hidden = add(residual, hidden);
     residual = hidden;
-    hidden = family.norm(layer.pre_feedforward_norm, hidden);
+    hidden = norm(layer.pre_feedforward_norm, hidden);
     hidden = family.mlp(run, layer, hidden);
-    hidden = family.norm(layer.post_feedforward_norm, hidden);
+    hidden = norm(layer.post_feedforward_norm, hidden);
     return add(residual, hidden);
 }
 

@@ -23,7 +23,7 @@ struct Projected {
 };
 
 /// The norm of queries or keys, whose weights' gradients tensor parallelism sums.
-Tensor normalize_heads(const Family& family, const Norm& norm, const Tensor& heads);
+Tensor normalize_heads(const Run& run, const Family& family, const Norm& norm, const Tensor& heads);
 
 /// q_proj, k_proj and v_proj; norms on the heads' vectors, where there are some, come before the transpose.
 Projected separate_projections(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden);

@@ -1,4 +1,4 @@
-// liger-kernel 0.8.5 ops/rms_norm.py, swiglu.py, rope.py.
+// liger-kernel 0.8.5 ops/rms_norm.py, swiglu.py, geglu.py, rope.py.
 #include "model/layers/liger.hpp"
 
 #include "engine/node.hpp"
@@ -13,8 +13,9 @@ using namespace engine;
 
 namespace {
 
-// rms_norm_backward: in_place, so that dX is dY; partial sums of dW for each multiprocessor.
-void liger_norm_backward(Node& node, Grads& in, Grads& out) {
+// rms_norm_backward: in_place, dX is dY; partial sums of dW for each multiprocessor. Casts (llama, gemma) and offsets
+// are the kernels' own.
+void norm_backward(Node& node, Grads& in, Grads& out, bool in_place) {
     Session& session = *node.session;
     const Tensor x = node.unpack(0);
     const Tensor weight = node.unpack(1);
@@ -23,10 +24,13 @@ void liger_norm_backward(Node& node, Grads& in, Grads& out) {
     const Tensor rows = view(dy, {-1, dy.size(-1)});
     Tensor partial;
     if (node.wants(1)) partial = empty(session, {session.device.multiprocessors, rows.size(1)}, DType::float32);
-    out[0] = view(rows, dy.sizes());
+    out[0] = view(in_place ? rows : zeros_like(rows), dy.sizes());
     if (node.wants(1)) out[1] = to(sum_dim(partial, 0, false, DType::float32), weight.dtype());
 }
-const NodeType kLigerNormBackward{"LigerRMSNormFunctionBackward", liger_norm_backward};
+void norm_backward_in_place(Node& node, Grads& in, Grads& out) { norm_backward(node, in, out, true); }
+void norm_backward_apart(Node& node, Grads& in, Grads& out) { norm_backward(node, in, out, false); }
+const NodeType kNormBackwardInPlace{"LigerRMSNormFunctionBackward", norm_backward_in_place};
+const NodeType kNormBackwardApart{"LigerRMSNormFunctionBackward", norm_backward_apart};
 
 // swiglu_backward: the kernel writes over a and b.
 void liger_silu_mul_backward(Node& node, Grads& in, Grads& out) {
@@ -50,15 +54,12 @@ void liger_rope_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kLigerRopeBackward{"LigerRopeFunctionBackward", liger_rope_backward};
 
-}  // namespace
-
-bool uses_liger(const Run& run) { return run.plan.training.use_liger_kernel && has_liger(run.spec.model_type); }
-
-Tensor liger_rms_norm(const Norm& norm, const Tensor& input) {
+// LigerRMSNormFunction.
+Tensor normed(const Norm& norm, const Tensor& input, const NodeType& backward) {
     Session& session = input.session();
     Ref<Node> node;
     if (needs_grad(input, norm.weight)) {
-        node = make_node(session, kLigerNormBackward);
+        node = make_node(session, backward);
         add_edge(*node, input);
         add_edge(*node, norm.weight);
     }
@@ -74,6 +75,31 @@ Tensor liger_rms_norm(const Norm& norm, const Tensor& input) {
         node->save(rstd);
     }
     return out;
+}
+
+Tensor normed_in_place(const Norm& norm, const Tensor& input) { return normed(norm, input, kNormBackwardInPlace); }
+Tensor normed_apart(const Norm& norm, const Tensor& input) { return normed(norm, input, kNormBackwardApart); }
+
+LigerPatches patches_of(const Run& run) { return liger_patches(run.spec.model_type).value_or(LigerPatches{}); }
+
+}  // namespace
+
+bool uses_liger(const Run& run) { return run.plan.training.use_liger_kernel && has_liger(run.spec.model_type); }
+
+bool turns_by_liger(const Run& run) { return uses_liger(run) && patches_of(run).rope; }
+
+NormFunction norm_of_layers(const Run& run, NormFunction own) {
+    if (!uses_liger(run)) return own;
+    return patches_of(run).norms_in_place ? normed_in_place : normed_apart;
+}
+
+NormFunction norm_of_heads(const Run& run, NormFunction own) {
+    return uses_liger(run) && patches_of(run).norms_of_heads ? norm_of_layers(run, own) : own;
+}
+
+NormFunction norm_behind_layers(const Run& run, NormFunction own) {
+    if (!uses_liger(run)) return own;
+    return patches_of(run).last_norm_in_place ? normed_in_place : normed_apart;
 }
 
 Tensor liger_silu_mul(const Tensor& gate, const Tensor& up) {

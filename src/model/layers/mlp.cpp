@@ -64,7 +64,7 @@ Tensor activate(const ModelSpec& spec, const Tensor& t) {
 
 namespace {
 
-/// LigerSwiGLUMLP.forward.
+/// LigerSwiGLUMLP.forward, LigerGEGLUMLP.forward.
 Tensor liger_mlp(const DecoderLayer& layer, const Tensor& x) {
     Tensor product;
     {
