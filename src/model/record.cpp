@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "model/adapters/adapters.hpp"
+#include "model/layers/liger.hpp"
 #include "model/loading/load.hpp"
 #include "model/loading/prepare.hpp"
 #include "model/loading/resize.hpp"
@@ -25,6 +26,7 @@
 #include "model/unsloth/setup.hpp"
 #include "model/unsloth/trained_ends.hpp"
 #include "spec/network/flash_attention.hpp"
+#include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
@@ -128,11 +130,14 @@ void freeze_recorded(Network& network, const network::Document& recording) {
         if (std::find(frozen.begin(), frozen.end(), p.name()) != frozen.end()) p.tensor->set_requires_grad(false);
 }
 
-/// The network's recording with the attention that the plan asks for.
+/// The network's recording with the attention and the kernels that the plan asks for.
 std::shared_ptr<const network::Document> recording_of(const Run& run) {
-    if (!run.spec.recording || run.plan.load.attention != AttentionImplementation::flash_attention_2)
-        return run.spec.recording;
-    return std::make_shared<const network::Document>(network::with_flash_attention(*run.spec.recording));
+    std::shared_ptr<const network::Document> recording = run.spec.recording;
+    if (recording && run.plan.load.attention == AttentionImplementation::flash_attention_2)
+        recording = std::make_shared<const network::Document>(network::with_flash_attention(*recording));
+    if (recording && uses_liger(run))
+        recording = std::make_shared<const network::Document>(network::with_liger(*recording));
+    return recording;
 }
 
 void run_all(const Run& stored) {

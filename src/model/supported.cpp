@@ -72,15 +72,25 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* what) {
         problems.push_back({"training.use_liger_kernel", what, "leave it out"});
     };
-    if (!liger_patches(run.spec.model_type))
+    if (!run.spec.recording && !liger_patches(run.spec.model_type))
         refuse(
             "Liger's kernels are supported for gemma, gemma2, gemma3_text, glm4, llama, mistral, olmo2, phi3, qwen2, "
             "qwen3 and smollm3");
     if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.17 and later");
-    const bool sft = plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks();
-    if (plan.loop.kind != LoopKind::trainer && !sft)
-        refuse("Liger's kernels are supported with transformers' own Trainer and trl 1.16's SFTTrainer");
-    if (!plan.peft) return;
+    const LoopKind kind = plan.loop.kind;
+    const bool groups = kind == LoopKind::grpo || kind == LoopKind::rloo;
+    const bool sft = kind == LoopKind::sft && run.stack.sft_scores_in_chunks();
+    const bool prefers = (kind == LoopKind::dpo || kind == LoopKind::kto || groups) &&
+                         run.stack.dpo_scores_in_chunks() && !by_llama_factory(plan) && !by_ms_swift(plan);
+    if (kind != LoopKind::trainer && !sft && !prefers)
+        refuse(
+            "Liger's kernels are supported with transformers' own Trainer and trl 1.16's SFTTrainer, DPOTrainer, "
+            "KTOTrainer, GRPOTrainer and RLOOTrainer");
+    // The reference's modules stay as they are, but its rotary embeddings are a function of the modelling file.
+    if (prefers && asks_reference(plan) && (!plan.peft || plan.preference.precompute_ref_log_probs))
+        refuse("Liger's kernels beside a reference model, or with its scores before training, are not supported");
+    if (prefers && plan.distributed) refuse("Liger's kernels with this trainer are not supported on several GPUs");
+    if (!plan.peft || kind != LoopKind::trainer) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head") refuse("an adapted head under Liger's fused loss is not supported");
 }

@@ -38,7 +38,11 @@ void check_liger_units(const ModelSpec& model, const TrainPlan& plan, const Stac
     if (!stack.fsdp2_is_known())
         refuse(problems, "under FSDP it is supported with transformers 5.17 only", "--stack hf-2026-11");
     // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__ switches Liger's loss off: its own gathers the head.
-    if (plan.loop.kind == LoopKind::sft) return;
+    if (plan.loop.kind == LoopKind::sft) {
+        if (second && second->context.size > 1)
+            refuse(problems, "with SFTTrainer it was not compared under context parallelism yet", "cp_size 1");
+        return;
+    }
     if (plan.peft && has_more_than_matrices(*plan.peft))
         refuse(problems, "under FSDP it is supported with LoRA's two matrices only",
                "no use_dora, bias, lora_bias, modules_to_save, target_parameters");

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "spec/liger.hpp"
 #include "spec/listed.hpp"
 #include "spec/network/balancing.hpp"
 #include "spec/network/flash_attention.hpp"
+#include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
 #include "spec/network/release.hpp"
 #include "spec/plan_check_parts.hpp"
@@ -227,6 +229,18 @@ void check_cut_loss(const network::Document& recording, const TrainPlan& plan, P
         refuse("cut cross entropy was not compared with recorded networks in several processes yet");
 }
 
+void check_liger_patches(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    const auto refuse = [&](std::string what) {
+        problems.unsupported("training.use_liger_kernel", std::move(what), "leave it out");
+    };
+    if (!recording.of_type || !network::has_liger_patches(recording.model_type))
+        refuse(fmt::format("Liger's kernels of {} were not compared with recorded networks yet", recording.model_type));
+    else if (network::has_experts(recording))
+        refuse("Liger's kernels of a mixture of experts were not compared with recorded networks yet");
+    else if (plan.distributed)
+        refuse("Liger's kernels were not compared with recorded networks in several processes yet");
+}
+
 }  // namespace
 
 void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
@@ -272,7 +286,8 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
-    if (plan.training.use_liger_kernel) refuse("training.use_liger_kernel", "Liger's kernels", "leave it out");
+    if (plan.training.use_liger_kernel && has_liger(recording.model_type))
+        check_liger_patches(recording, plan, problems);
     if (plan.training.cut_cross_entropy) check_cut_loss(recording, plan, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
         check_flash_attention(recording, plan, problems);

@@ -28,7 +28,11 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
                          "torch stops: a new head takes rows of one that is cut (aten.copy_ got mixed torch.Tensor and "
                          "DTensor)",
                          "leave it out");
-    if (plan.training.use_liger_kernel)
+    if (plan.training.use_liger_kernel && plan.loop.kind == LoopKind::sft)
+        problems.unsupported("training.use_liger_kernel",
+                             "Liger's kernels of SFTTrainer were not compared with tensor parallelism yet",
+                             "leave it out");
+    else if (plan.training.use_liger_kernel)
         problems.invalid("training.use_liger_kernel",
                          "torch stops: Liger's loss takes a head that is cut (aten.mm.out got mixed torch.Tensor and "
                          "DTensor)",

@@ -178,6 +178,7 @@ OWN["ctrl"] = {"vocab_size": 320, "n_embd": 64, "dff": 176, "n_layer": 2, "n_hea
 OWN["moshi"] = {**{k: v for k, v in LLAMA.items() if k != "intermediate_size"}, "ffn_dim": 352, "sliding_window": 3000}
 #: Parts of text that AutoModelForCausalLM knows by their whole.
 OWN["emu3_text_model"] = {"model_type": "emu3", "text_config": {"model_type": "emu3_text_model", **LLAMA}}
+OWN["hunyuan_v1_dense"] = {**LLAMA, "head_dim": 16}
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
@@ -212,6 +213,8 @@ WITHOUT_FLASH = {"got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n"
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
+#: Types whose modules Liger replaces in a way that was compared.
+LIGER = {"exaone4", "gemma4_text", "hunyuan_v1_dense", "ministral", "olmo3", "qwen3_5_text"}
 #: What switches that loss off.
 BALANCING = {name: {"router_aux_loss_coef": 0.0} for name in BALANCED}
 
@@ -240,6 +243,8 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
         made += flash(model_type, job, peft, prepared)
     if model_type in CUT:
         made += [cut(model_type, row) for row in made if row["name"].endswith(("-full", "-checkpointing", "-flash-qlora-casts")) and "padded" not in row["name"]]
+    if model_type in LIGER:
+        made += [with_liger(model_type, row) for row in made[:8]]
     if model_type in WINDOWS:
         made += [reached(row, WINDOWS[model_type], 56 if i == 0 else 24) for i, row in enumerate(row for row in made if "-flash" in row["name"] or row in made[:8])]
     return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
@@ -257,6 +262,11 @@ def flash(model_type: str, job: Any, peft: dict[str, Any], prepared: dict[str, A
 def cut(model_type: str, job: dict[str, Any]) -> dict[str, Any]:
     """The same job without logits."""
     return {**job, "name": job["name"].replace(model_type, f"{model_type}-cut", 1), "training": {**job["training"], "cut_cross_entropy": True}}
+
+
+def with_liger(model_type: str, job: dict[str, Any]) -> dict[str, Any]:
+    """The same job with Liger's kernels."""
+    return {**job, "name": job["name"].replace(model_type, f"{model_type}-liger", 1), "training": {**job["training"], "use_liger_kernel": True}}
 
 
 def with_window(model: dict[str, Any], key: str, window: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 // XForCausalLM.forward as it was recorded from the library.
 #include "engine/backward.hpp"
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/layers/liger.hpp"
 #include "model/losses/cut_loss.hpp"
 #include "model/recorded/interpreter.hpp"
 
@@ -74,6 +75,12 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
         const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
         Output output;
         output.loss = cut_loss(hidden, network.head.weight, batch.labels, items);
+        return output;
+    }
+    if (uses_liger(run) && batch.labels.defined()) {  // liger-kernel 0.8.5 transformers/model/*.py lce_forward
+        const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
+        Output output;
+        output.loss = liger_loss(hidden, network.head.weight, batch.labels, items);
         return output;
     }
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),

@@ -54,14 +54,15 @@ void liger_rope_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kLigerRopeBackward{"LigerRopeFunctionBackward", liger_rope_backward};
 
-// LigerRMSNormFunction.
-Tensor normed(const Norm& norm, const Tensor& input, const NodeType& backward) {
+}  // namespace
+
+Tensor liger_rms_norm(const Tensor& input, const Tensor& weight, bool in_place) {
     Session& session = input.session();
     Ref<Node> node;
-    if (needs_grad(input, norm.weight)) {
-        node = make_node(session, backward);
+    if (needs_grad(input, weight)) {
+        node = make_node(session, in_place ? kNormBackwardInPlace : kNormBackwardApart);
         add_edge(*node, input);
-        add_edge(*node, norm.weight);
+        add_edge(*node, weight);
     }
     const GradMode no_grad(session, false);
     const Tensor x = view(contiguous(input), {-1, input.size(-1)});
@@ -71,14 +72,16 @@ Tensor normed(const Norm& norm, const Tensor& input, const NodeType& backward) {
     if (node) {
         set_history(out, node);
         node->save(x);
-        node->save(norm.weight);
+        node->save(weight);
         node->save(rstd);
     }
     return out;
 }
 
-Tensor normed_in_place(const Norm& norm, const Tensor& input) { return normed(norm, input, kNormBackwardInPlace); }
-Tensor normed_apart(const Norm& norm, const Tensor& input) { return normed(norm, input, kNormBackwardApart); }
+namespace {
+
+Tensor normed_in_place(const Norm& norm, const Tensor& input) { return liger_rms_norm(input, norm.weight, true); }
+Tensor normed_apart(const Norm& norm, const Tensor& input) { return liger_rms_norm(input, norm.weight, false); }
 
 LigerPatches patches_of(const Run& run) { return liger_patches(run.spec.model_type).value_or(LigerPatches{}); }
 

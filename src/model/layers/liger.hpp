@@ -8,6 +8,9 @@ namespace vramfit::model {
 /// Whether the Trainer has put them in.
 bool uses_liger(const Run& run);
 
+/// LigerRMSNormFunction; `in_place`: the gradient is written over the incoming one.
+Tensor liger_rms_norm(const Tensor& input, const Tensor& weight, bool in_place);
+
 /// A norm's forward.
 using NormFunction = Tensor (*)(const Norm& norm, const Tensor& hidden);
 

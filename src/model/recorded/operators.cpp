@@ -17,8 +17,8 @@ Operator operator_named(std::string_view name) {
         std::unordered_map<std::string_view, Operator> table;
         for (const auto operators :
              {elementwise_operators(), in_place_operators(), view_operators(), subscript_operators(), parts_operators(),
-              selection_operators(), matrix_operators(), attention_operators(), reduction_operators(),
-              factory_operators()})
+              selection_operators(), matrix_operators(), attention_operators(), liger_operators(),
+              reduction_operators(), factory_operators()})
             for (const NamedOperator& one : operators) table.emplace(one.name, one.run);
         return table;
     }();

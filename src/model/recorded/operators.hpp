@@ -133,6 +133,7 @@ std::span<const NamedOperator> parts_operators();
 std::span<const NamedOperator> selection_operators();
 std::span<const NamedOperator> matrix_operators();
 std::span<const NamedOperator> attention_operators();
+std::span<const NamedOperator> liger_operators();
 std::span<const NamedOperator> reduction_operators();
 std::span<const NamedOperator> factory_operators();
 

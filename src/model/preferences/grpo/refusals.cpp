@@ -8,7 +8,6 @@
 
 #include "engine/ops/row_order.hpp"
 #include "model/causal_lm/classification.hpp"
-#include "model/layers/liger.hpp"
 #include "model/parallel/zero_plan.hpp"
 #include "spec/listed.hpp"
 #include "spec/network/model.hpp"
@@ -105,8 +104,6 @@ void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
         refuse("batch.prompt_length",
                "the package flash_attn packs tokens, and which prompts share a batch is drawn at random",
                "padded: true, or batches that are generated one at a time");
-    if (uses_liger(run))
-        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
     const GrpoPlan& grpo = plan.preference.grpo;
