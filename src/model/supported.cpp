@@ -76,12 +76,15 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
         refuse(
             "Liger's kernels are supported for gemma, gemma2, gemma3_text, glm4, llama, mistral, olmo2, phi3, qwen2, "
             "qwen3 and smollm3");
-    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.17 and later");
+    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.16 and later");
+    if (!run.stack.has_liger_0_8_5() && (run.spec.recording || (plan.distributed && !plan.distributed->as<DdpPlan>())))
+        refuse("Liger 0.8.1 is supported for families, on one GPU or with DistributedDataParallel");
     const LoopKind kind = plan.loop.kind;
     const bool groups = kind == LoopKind::grpo || kind == LoopKind::rloo;
-    const bool sft = kind == LoopKind::sft && run.stack.sft_scores_in_chunks();
+    const bool sft = kind == LoopKind::sft && run.stack.sft_scores_in_chunks() && run.stack.has_liger_0_8_5();
     const bool prefers = (kind == LoopKind::dpo || kind == LoopKind::kto || groups) &&
-                         run.stack.dpo_scores_in_chunks() && !by_llama_factory(plan) && !by_ms_swift(plan);
+                         run.stack.dpo_scores_in_chunks() && run.stack.has_liger_0_8_5() && !by_llama_factory(plan) &&
+                         !by_ms_swift(plan);
     if (kind != LoopKind::trainer && !sft && !prefers)
         refuse(
             "Liger's kernels are supported with transformers' own Trainer and trl 1.16's SFTTrainer, DPOTrainer, "

@@ -70,7 +70,7 @@ std::optional<LigerPatches> liger_patches(std::string_view model_type) {
         {"phi3"},
         {"qwen2"},
         {"smollm3"},
-        {"qwen3", true, true},
+        {"qwen3", true, true, true, true, false},
         {"gemma"},
         {"gemma2", true, false, false, false},
         {"gemma3_text", true, true, false, false},

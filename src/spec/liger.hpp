@@ -14,9 +14,10 @@ bool has_liger(std::string_view model_type);
 struct LigerPatches {
     std::string_view model_type;
     bool rope = true;
-    bool norms_of_heads = false;     ///< q_norm and k_norm too
-    bool norms_in_place = true;      ///< the layers' norms write their gradient over the incoming one
-    bool last_norm_in_place = true;  ///< and so does the one behind the layers
+    bool norms_of_heads = false;          ///< q_norm and k_norm too
+    bool norms_in_place = true;           ///< the layers' norms write their gradient over the incoming one
+    bool last_norm_in_place = true;       ///< and so does the one behind the layers
+    bool norms_of_heads_in_0_8_1 = true;  ///< q_norm and k_norm before 0.8.5 as well
 };
 
 /// Nothing for families whose patches were not compared.

@@ -166,6 +166,7 @@ struct Stack {
     bool sgd_reads_optim_args() const;                    ///< momentum from TrainingArguments.optim_args
 
     bool has_liger_of_its_time() const;  ///< Liger's kernels as of 0.8, which no stack names
+    bool has_liger_0_8_5() const;        ///< ... and not those of 0.8.1, which axolotl 0.19 pins
 
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized

@@ -1,4 +1,4 @@
-// liger-kernel 0.8.5 ops/rms_norm.py, swiglu.py, geglu.py, rope.py.
+// liger-kernel 0.8.5 ops/rms_norm.py, swiglu.py, geglu.py, rope.py; 0.8.1 where it differs.
 #include "model/layers/liger.hpp"
 
 #include "engine/node.hpp"
@@ -23,9 +23,10 @@ void norm_backward(Node& node, Grads& in, Grads& out, bool in_place) {
     const Tensor dy = contiguous(in[0]);
     const Tensor rows = view(dy, {-1, dy.size(-1)});
     Tensor partial;
-    if (node.wants(1)) partial = empty(session, {session.device.multiprocessors, rows.size(1)}, DType::float32);
+    const bool sums = node.wants(1) || !session.stack.has_liger_0_8_5();
+    if (sums) partial = empty(session, {session.device.multiprocessors, rows.size(1)}, DType::float32);
     out[0] = view(in_place ? rows : zeros_like(rows), dy.sizes());
-    if (node.wants(1)) out[1] = to(sum_dim(partial, 0, false, DType::float32), weight.dtype());
+    if (sums) out[1] = to(sum_dim(partial, 0, false, DType::float32), weight.dtype());
 }
 void norm_backward_in_place(Node& node, Grads& in, Grads& out) { norm_backward(node, in, out, true); }
 void norm_backward_apart(Node& node, Grads& in, Grads& out) { norm_backward(node, in, out, false); }
@@ -97,7 +98,9 @@ NormFunction norm_of_layers(const Run& run, NormFunction own) {
 }
 
 NormFunction norm_of_heads(const Run& run, NormFunction own) {
-    return uses_liger(run) && patches_of(run).norms_of_heads ? norm_of_layers(run, own) : own;
+    const LigerPatches patches = patches_of(run);
+    const bool patched = patches.norms_of_heads && (patches.norms_of_heads_in_0_8_1 || run.stack.has_liger_0_8_5());
+    return uses_liger(run) && patched ? norm_of_layers(run, own) : own;
 }
 
 NormFunction norm_behind_layers(const Run& run, NormFunction own) {

@@ -1,4 +1,5 @@
-// liger-kernel 0.8.5 transformers/model/loss_utils.py LigerForCausalLMLoss, ops/fused_linear_cross_entropy.py.
+// liger-kernel 0.8.5 transformers/model/loss_utils.py LigerForCausalLMLoss, ops/fused_linear_cross_entropy.py; 0.8.1
+// where it differs.
 #include <algorithm>
 #include <bit>
 
@@ -36,6 +37,7 @@ const NodeType kLigerLossBackward{"LigerFusedLinearCrossEntropyFunctionBackward"
 
 /// _can_use_mm_out: the products write into given tensors.
 bool writes_in_place(const Tensor& input, const Tensor& weight) {
+    if (!input.session().stack.has_liger_0_8_5()) return false;
     const Autocast& autocast = input.session().autocast;
     return input.dtype() == weight.dtype() && (!autocast.enabled || input.dtype() == autocast.dtype);
 }
@@ -57,23 +59,30 @@ Chunks chunks_of(Size tokens, Size hidden, Size vocabulary) {
     return {size, ceil_div(tokens, size)};
 }
 
-/// The weight's gradient of one chunk: added in the product where dtypes and card allow it.
-void add_weight_gradient(const Tensor& grad_weight, const Tensor& grad_logits, const Tensor& input) {
-    Session& session = grad_weight.session();
-    const bool half = is_half(grad_logits.dtype());
-    const bool direct = half && (grad_weight.dtype() == DType::float32 || grad_weight.dtype() == grad_logits.dtype());
-    if (direct && session.device.capability.major >= 8) {
-        const Tensor chunk = to(input, grad_logits.dtype());
-        cublas_workspace(session);
-        return;
-    }
-    const Tensor product = to(matmul(transpose2d(grad_logits), input), DType::float32);
-}
-
 Tensor rows_of(const Tensor& t, Size begin, Size end) {
     Dims sizes = t.sizes();
     sizes[0] = end - begin;
     return alias(t, sizes, t.strides());
+}
+
+/// What a round of 0.8.1 leaves to the next one: Python's local variables have what they had until they are set again.
+struct Locals {
+    Tensor logits, grad_logits, transposed, input;
+};
+
+/// The weight's gradient of one chunk: added in the product where dtypes and card allow it.
+void add_weight_gradient(const Tensor& grad_weight, const Tensor& grad_logits, const Tensor& input, Locals& locals) {
+    Session& session = grad_weight.session();
+    const bool in_place = session.stack.has_liger_0_8_5();
+    const bool same = grad_weight.dtype() == grad_logits.dtype() && in_place;
+    const bool direct = is_half(grad_logits.dtype()) && (grad_weight.dtype() == DType::float32 || same);
+    if (direct && (session.device.capability.major >= 8 || !in_place)) {
+        const Tensor chunk = to(input, grad_logits.dtype());
+        if (!in_place) locals.input = chunk;
+        cublas_workspace(session);
+        return;
+    }
+    const Tensor product = to(matmul(transpose2d(grad_logits), input), DType::float32);
 }
 
 /// One chunk: logits, their gradient in place, the gradients of input and weight.
@@ -87,7 +96,20 @@ void run_chunk(const Tensor& input, const Tensor& weight, const Tensor& storage,
         cublas_workspace(input.session());
     else
         const Tensor grad = matmul(logits, weight);
-    if (grad_weight.defined()) add_weight_gradient(grad_weight, logits, input);
+    Locals none;
+    if (grad_weight.defined()) add_weight_gradient(grad_weight, logits, input, none);
+}
+
+/// The same in 0.8.1.
+void run_chunk_0_8_1(const Tensor& input, const Tensor& weight, const Tensor& grad_weight, bool wants_gradients,
+                     Locals& locals) {
+    locals.logits = matmul(input, transpose2d(weight));
+    locals.grad_logits = locals.logits;
+    if (!wants_gradients) return;
+    { const Tensor grad = matmul(locals.logits, weight); }
+    if (!grad_weight.defined()) return;
+    locals.transposed = locals.logits;
+    add_weight_gradient(grad_weight, locals.logits, input, locals);
 }
 
 /// LigerFusedLinearCrossEntropyFunction: input -- [T, H], target -- [T].
@@ -116,9 +138,14 @@ Tensor fused_cross_entropy(const Tensor& input, const Tensor& weight, const Tens
         session.decide("liger chunks", chunks.count);
         Tensor storage;
         if (writes_in_place(input, weight)) storage = empty(session, {chunks.size, weight.size(0)}, input.dtype());
-        for (Size i = 0; i < chunks.count; i += 1)
-            run_chunk(rows_of(input, i * chunks.size, std::min((i + 1) * chunks.size, tokens)), weight, storage,
-                      grad_weight, wants);
+        Locals locals;
+        for (Size i = 0; i < chunks.count; i += 1) {
+            const Tensor rows = rows_of(input, i * chunks.size, std::min((i + 1) * chunks.size, tokens));
+            if (session.stack.has_liger_0_8_5())
+                run_chunk(rows, weight, storage, grad_weight, wants);
+            else
+                run_chunk_0_8_1(rows, weight, grad_weight, wants, locals);
+        }
         storage.reset();
         loss = sum_all(losses);
     }

@@ -293,6 +293,7 @@ bool Stack::knows_ademamix() const { return transformers >= Version{4, 46, 0}; }
 
 // integrations/liger.py of 5.17 with liger-kernel 0.8.5. axolotl 0.19 with 5.16 pins 0.8.1, whose fused loss holds the
 // logits of other parts (traced).
-bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 17, 0}; }
+bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 16, 0}; }
+bool Stack::has_liger_0_8_5() const { return transformers >= Version{5, 17, 0}; }
 
 }  // namespace vramfit
