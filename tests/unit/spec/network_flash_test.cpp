@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "expect.hpp"
-#include "spec/json_parse.hpp"
 #include "spec/network/flash_attention.hpp"
-#include "spec/network/type.hpp"
 #include "support/catch.hpp"
+#include "type_network.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -18,13 +17,6 @@
 using namespace vramfit;
 
 namespace {
-
-network::Document made_of(const std::string& type, const std::string& more) {
-    Problems problems("config.json");
-    const JsonValue config = parse_json(R"({"model_type": ")" + type + "\"" + more + "}", problems);
-    problems.throw_if_any();
-    return network::instantiate(network::built_in_type(type)->document(), config, "", "config.json");
-}
 
 /// Functions that a variant calls, through all programs that it runs, and the comparisons that it makes.
 struct Seen {
@@ -60,7 +52,7 @@ std::optional<Error> refusal_of(const std::string& model, void (*set)(TrainPlan&
 
 TEST_CASE("rows that reach a window are no matter to flash attention, and no mask is made for them") {
     const network::Document document =
-        network::with_flash_attention(made_of("olmo3", R"(, "num_hidden_layers": 4, "sliding_window": 24)"));
+        network::with_flash_attention(network_of_type("olmo3", R"(, "num_hidden_layers": 4, "sliding_window": 24)"));
     const std::vector<Seen> all = under_flash_attention(document);
     REQUIRE(all.size() == 2);  // with checkpointing and without
     for (const Seen& seen : all) {
@@ -79,7 +71,7 @@ TEST_CASE("rows that reach a window are no matter to flash attention, and no mas
 
 TEST_CASE("chunks of a state space stay a condition under flash attention") {
     const network::Document document = network::with_flash_attention(
-        made_of("granitemoehybrid", R"(, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+        network_of_type("granitemoehybrid", R"(, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
             "num_hidden_layers": 3, "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16,
             "position_embedding_type": "nope", "layer_types": ["mamba", "attention", "mamba"])"));
     std::set<std::string> sizes;
@@ -100,15 +92,15 @@ TEST_CASE(
         return found;
     };
     // Heads of more than 256 numbers: sdpa_attention_forward repeats keys and values of all layers with full attention.
-    const network::Document gemma = network::with_flash_attention(
-        made_of("gemma4_text", R"(, "num_hidden_layers": 6, "layer_types": ["sliding_attention", "sliding_attention",
+    const network::Document gemma = network::with_flash_attention(network_of_type(
+        "gemma4_text", R"(, "num_hidden_layers": 6, "layer_types": ["sliding_attention", "sliding_attention",
             "full_attention", "sliding_attention", "sliding_attention", "full_attention"])"));
     REQUIRE(!under_flash_attention(gemma).empty());
     for (const Seen& seen : under_flash_attention(gemma))
         CHECK(seen.functions.count("torch.Tensor.expand") == 2);  // of either kind's rotary embedding
     for (const network::Call* call : calls(gemma)) CHECK(call->arguments.at(3).is(network::Argument::Kind::value));
     const network::Document ministral =
-        network::with_flash_attention(made_of("ministral3", R"(, "num_hidden_layers": 2)"));
+        network::with_flash_attention(network_of_type("ministral3", R"(, "num_hidden_layers": 2)"));
     REQUIRE(!calls(ministral).empty());
     for (const network::Call* call : calls(ministral)) CHECK(call->arguments.at(3).is(network::Argument::Kind::none));
 }

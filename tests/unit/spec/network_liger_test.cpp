@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "expect.hpp"
-#include "spec/json_parse.hpp"
 #include "spec/liger.hpp"
 #include "spec/network/liger.hpp"
-#include "spec/network/type.hpp"
 #include "support/catch.hpp"
+#include "type_network.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -18,13 +17,6 @@
 using namespace vramfit;
 
 namespace {
-
-network::Document recorded_as(const std::string& type, const std::string& more) {
-    Problems problems("config.json");
-    const JsonValue config = parse_json(R"({"model_type": ")" + type + "\"" + more + "}", problems);
-    problems.throw_if_any();
-    return network::instantiate(network::built_in_type(type)->document(), config, "", "config.json");
-}
 
 void collect(const network::Document& document, network::Number program, std::multiset<std::string>& functions) {
     for (const network::Instruction& instruction : document.programs[program].code) {
@@ -64,7 +56,7 @@ void alone(TrainPlan&) {}
 }  // namespace
 
 TEST_CASE("norms, gates and rotary embeddings of a recorded type become Liger's, by the names that it patches") {
-    const auto functions = called_by(network::with_liger(recorded_as("olmo3", R"(, "num_hidden_layers": 4)")));
+    const auto functions = called_by(network::with_liger(network_of_type("olmo3", R"(, "num_hidden_layers": 4)")));
     CHECK(count(functions, network::kLigerNorm) == 1);       // behind the layers
     CHECK(count(functions, network::kLigerNormApart) == 8);  // behind attention and MLP; q_norm and k_norm stay
     CHECK(count(functions, network::kLigerGate) == 4);
@@ -75,8 +67,8 @@ TEST_CASE("norms, gates and rotary embeddings of a recorded type become Liger's,
 }
 
 TEST_CASE("a gated norm of linear attention keeps its own code under a name that Liger patches elsewhere") {
-    const auto functions = called_by(network::with_liger(
-        recorded_as("qwen3_5_text", R"(, "num_hidden_layers": 4, "layer_types": ["linear_attention", "linear_attention",
+    const auto functions = called_by(network::with_liger(network_of_type(
+        "qwen3_5_text", R"(, "num_hidden_layers": 4, "layer_types": ["linear_attention", "linear_attention",
                             "linear_attention", "full_attention"])")));
     CHECK(count(functions, network::kLigerNorm) == 0);
     CHECK(count(functions, network::kLigerNormApart) == 11);  // two a layer, q_norm and k_norm, the last
@@ -85,7 +77,7 @@ TEST_CASE("a gated norm of linear attention keeps its own code under a name that
 }
 
 TEST_CASE("a recording of a type that Liger does not patch stays as it is") {
-    const network::Document document = recorded_as("olmo", R"(, "num_hidden_layers": 2)");
+    const network::Document document = network_of_type("olmo", R"(, "num_hidden_layers": 2)");
     CHECK(called_by(network::with_liger(document)) == called_by(document));
 }
 
