@@ -227,8 +227,9 @@ Document with_flash_attention(Document document) {
 }
 
 std::string refusal_of_flash_attention(const Document& document) {
-    constexpr std::string_view kRefused[] = {"axk2",        "bloom", "codegen",    "deepseek_v32", "glm_moe_dsa",
-                                             "llama4_text", "mpt",   "prophetnet", "xglm"};
+    constexpr std::string_view kRefused[] = {"axk2",        "bloom",        "codegen",     "deepseek_v32",
+                                             "glm_moe_dsa", "inkling_text", "llama4_text", "mpt",
+                                             "prophetnet",  "xglm",         "xlnet"};
     constexpr std::string_view kOthers[] = {"bamba",
                                             "bart",
                                             "bert",
@@ -274,6 +275,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "olmo_hybrid",
                                             "openai-gpt",
                                             "pegasus",
+                                            "phi4_multimodal",
                                             "plbart",
                                             "rembert",
                                             "roberta",

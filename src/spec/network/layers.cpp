@@ -60,6 +60,24 @@ std::string decoder_among(const Document& document, const std::vector<std::strin
     return inside > 0 && inside < std::ssize(layers) ? around : std::string();
 }
 
+/// The module that has the list which a layer stands in.
+std::string_view around_list(std::string_view layer) {
+    const std::string_view list = layer.substr(0, std::min(layer.rfind('.'), layer.size()));
+    return list.substr(0, std::min(list.rfind('.'), list.size()));
+}
+
+/// Towers inside of the decoder, as Phi-4-multimodal has them (`model.embed_tokens_extend`), beside the list of its own
+/// layers.
+void leave_towers_inside(const Document& document, std::vector<std::string>& layers) {
+    const std::size_t dot = document.input_embeddings.rfind('.');
+    const std::string_view around = std::string_view(document.input_embeddings).substr(0, dot);
+    const auto is_own = [&](const std::string& path) {
+        return dot != std::string::npos && around_list(path) == around;
+    };
+    if (std::any_of(layers.begin(), layers.end(), is_own))
+        std::erase_if(layers, [&](const std::string& path) { return !is_own(path); });
+}
+
 }  // namespace
 
 std::string decoder_beside_towers(const Document& document) { return decoder_among(document, all_layers(document)); }
@@ -68,6 +86,7 @@ std::vector<std::string> decoder_layers(const Document& document) {
     std::vector<std::string> paths = all_layers(document);
     const std::string around = decoder_among(document, paths);
     std::erase_if(paths, [&](const std::string& path) { return !is_inside(path, around); });
+    leave_towers_inside(document, paths);
     return paths;
 }
 

@@ -178,7 +178,7 @@ STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
 TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE), "falcon_h1": {"mamba_d_head": ("mamba_d_ssm", "mamba_n_heads")},
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "xlnet": {"d_head": ("hidden_size", "num_attention_heads")}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type", "indexer_types")
 #: Types that have a list with a single kind before the one that tells their layers apart.
