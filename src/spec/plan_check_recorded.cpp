@@ -183,6 +183,12 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
     if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
         refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
                "full training, or adapters of 16-bit weights");
+    // modeling_zamba.py ZambaMambaMixer.forward: a quantized projection gives back the dtype that it is given, in which
+    // the states are; where that is float32 they were recorded in that of a matrix product beside it.
+    if (plan.load.quantization && recording.model_type == "zamba" &&
+        (plan.prepare_kbit || plan.load.dtype == DType::float32))
+        refuse(plan.prepare_kbit ? "prepare_kbit" : "load.dtype", "Zamba's quantized layers with inputs in float32",
+               "bfloat16 without preparation for k-bit training, or adapters of 16-bit weights");
     // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
     if (plan.load.upcast && recording.model_type == "falcon_mamba")
         refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
@@ -225,6 +231,15 @@ void check_position_bias(const network::Document& recording, const TrainPlan& pl
                          "transformers stops with Inkling's norms in float32 under autocast (value cannot be converted "
                          "to type c10::BFloat16 without overflow)",
                          "weights of 16 bits, not prepared for k-bit training");
+}
+
+/// What was not compared of parameters that several layers share.
+template <class Refuse>
+void check_shared_layers(const TrainPlan& plan, const Refuse& refuse) {
+    constexpr const char* kWhat = "a parameter that several layers share";
+    if (plan.distributed) refuse("distributed", fmt::format("{}, on several GPUs,", kWhat), "one GPU");
+    if (plan.peft && !plan.peft->modules_to_save.empty())
+        refuse("peft.modules_to_save", fmt::format("a copy of modules beside {}", kWhat), "leave it out");
 }
 
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
@@ -345,6 +360,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     // 5.17.0 modeling_xglm.py XGLMAttention.forward: another softmax for scores in float16.
     if (recording.model_type == "xglm" && (plan.load.dtype == DType::float16 || plan.training.fp16))
         refuse(plan.training.fp16 ? "training.fp16" : "load.dtype", "XGLM in float16", "bfloat16");
+    if (!network::shared_by_layers(recording).empty()) check_shared_layers(plan, refuse);
     if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
         refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
     check_own_modules(recording, plan, problems);

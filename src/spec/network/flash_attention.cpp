@@ -269,6 +269,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "mbart",
                                             "megatron-bert",
                                             "mimo_v2_flash",
+                                            "minimax",
                                             "modernbert-decoder",
                                             "mvp",
                                             "nemotron_h",
@@ -285,7 +286,8 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "trocr",
                                             "whisper",
                                             "xlm-roberta",
-                                            "xlm-roberta-xl"};
+                                            "xlm-roberta-xl",
+                                            "zamba"};
     if (is_listed(kRefused, document.model_type))
         return fmt::format("transformers stops: {} does not support Flash Attention 2 yet", document.class_name);
     if (!document.of_type || is_listed(kOthers, document.model_type))

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "spec/network/model.hpp"
@@ -37,6 +38,8 @@ std::vector<std::string> all_layers(const Document& document) {
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
         const std::size_t dot = std::min(path.rfind('.'), path.size());
         const bool named = std::find(classes.begin(), classes.end(), kind.class_name) != classes.end();
+        // Zamba's layers with attention have one of a state space inside, which is checkpointed too.
+        if (!paths.empty() && is_inside(path, paths.back())) return;
         if (kind.checkpointed || (named && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0))
             paths.push_back(path);
     });
@@ -133,6 +136,26 @@ std::vector<std::string> other_tables(const Document& document) {
         if (!has(embedding) || !has(head)) continue;
         for (const std::string& name : names)
             if (name != embedding && name != head) found.push_back(name.substr(0, name.rfind('.')));
+    }
+    return found;
+}
+
+std::map<std::string, std::string, std::less<>> shared_by_layers(const Document& document) {
+    const std::vector<std::string> layers = decoder_layers(document);
+    std::map<std::string, std::string, std::less<>> found;
+    // The layer that a parameter is in, and its name there.
+    const auto in_layer = [&](const std::string& name) {
+        for (const std::string& layer : layers)
+            if (name != layer && is_inside(name, layer)) return std::pair(layer, name.substr(layer.size()));
+        return std::pair<std::string, std::string>();
+    };
+    for (const std::vector<std::string>& names : document.ties) {
+        const auto [first, inside] = in_layer(names.front());
+        const bool all = !first.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+            return in_layer(name).second == inside;
+        });
+        if (!all) continue;
+        for (std::size_t i = 1; i < names.size(); ++i) found.emplace(names[i], names.front());
     }
     return found;
 }
