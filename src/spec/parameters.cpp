@@ -1,5 +1,6 @@
 // How many weights a network has.
 #include "spec/config_family.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -27,9 +28,14 @@ std::int64_t sum(const ModelSpec& model, std::int64_t layers, bool in_layers) {
     ModelSpec first = model;
     first.num_hidden_layers = layers;
     std::int64_t sum = 0;
+    std::map<std::string, std::string, std::less<>> shared;
+    if (model.recording) shared = network::shared_by_layers(*model.recording);
     for (const NamedModule& module : modules_of(first)) {
         if ((module.layer >= 0) != in_layers || module.layer >= layers) continue;
         if (module.part == ModulePart::head && model.tie_word_embeddings) continue;
+        const auto of_module = shared.lower_bound(module.name + ".");  // all that it has is in a layer before it
+        if (of_module != shared.end() && of_module->first.starts_with(module.name + ".") && parameters_in(module) > 0)
+            continue;
         sum = checked_add(sum, parameters_in(module));
     }
     return sum;

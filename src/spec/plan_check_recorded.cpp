@@ -183,6 +183,12 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
     if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
         refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
                "full training, or adapters of 16-bit weights");
+    // modeling_zamba.py ZambaMambaMixer.forward: a quantized projection gives back the dtype that it is given, in which
+    // the states are; where that is float32 they were recorded in that of a matrix product beside it.
+    if (plan.load.quantization && recording.model_type == "zamba" &&
+        (plan.prepare_kbit || plan.load.dtype == DType::float32))
+        refuse(plan.prepare_kbit ? "prepare_kbit" : "load.dtype", "Zamba's quantized layers with inputs in float32",
+               "bfloat16 without preparation for k-bit training, or adapters of 16-bit weights");
     // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
     if (plan.load.upcast && recording.model_type == "falcon_mamba")
         refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
@@ -191,13 +197,49 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
         refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");
 }
 
-/// transformers 5.17.0 modeling_gemma3n.py Gemma3nTextAltUp.correct asks whether it is in training, as it was recorded.
+/// Types whose code asks whether it is in training, as they were recorded: transformers 5.17.0 modeling_gemma3n.py
+/// Gemma3nTextAltUp.correct, modeling_xlnet.py XLNetModel.forward (use_mems_eval: all layers' rows are kept).
 template <class Refuse>
 void check_modes(const network::Document& recording, const TrainPlan& plan, const Refuse& refuse) {
-    if (!recording.model_type.starts_with("gemma3n")) return;
-    if (plan.evaluation) refuse("training.eval_strategy", "Gemma 3n in evaluation", "leave it out");
+    const bool is_xlnet = recording.model_type == "xlnet";
+    if (!is_xlnet && !recording.model_type.starts_with("gemma3n")) return;
+    const char* const name = is_xlnet ? "XLNet" : "Gemma 3n";
+    if (plan.evaluation) refuse("training.eval_strategy", fmt::format("{} in evaluation", name), "leave it out");
     if (is_preference(plan.loop.kind) && !plan.peft)
-        refuse("loop.kind", "a reference model of Gemma 3n, which is not in training,", "an adapter");
+        refuse("loop.kind", fmt::format("a reference model of {}, which is not in training,", name), "an adapter");
+}
+
+/// 5.17.0 modeling_xlnet.py XLNetRelativeAttention: parameters that are float32 whatever is asked for
+/// (torch.FloatTensor).
+void check_dtype(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    if (recording.model_type != "xlnet" || plan.load.dtype == DType::float32) return;
+    problems.unsupported("load.dtype",
+                         plan.training.bf16 || plan.training.fp16
+                             ? "XLNet with weights of 16 bits was not compared with recorded networks yet"
+                             : "transformers stops with XLNet in 16 bits, parts of which stay in float32 (expected "
+                               "scalar type BFloat16 but found Float)",
+                         "float32");
+}
+
+/// 5.17.0 integrations/sdpa_attention.py create_position_bias_mask: a position bias of 16 bits is filled with the least
+/// number of the keys' dtype, which Inkling's norm of keys gives its own.
+void check_position_bias(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    const bool is_sdpa = plan.load.attention == AttentionImplementation::sdpa;
+    if (recording.model_type != "inkling_text" || !is_sdpa || !(plan.training.bf16 || plan.training.fp16)) return;
+    if (plan.load.dtype != DType::float32 && !(plan.load.quantization && plan.prepare_kbit)) return;
+    problems.unsupported(plan.training.bf16 ? "training.bf16" : "training.fp16",
+                         "transformers stops with Inkling's norms in float32 under autocast (value cannot be converted "
+                         "to type c10::BFloat16 without overflow)",
+                         "weights of 16 bits, not prepared for k-bit training");
+}
+
+/// What was not compared of parameters that several layers share.
+template <class Refuse>
+void check_shared_layers(const TrainPlan& plan, const Refuse& refuse) {
+    constexpr const char* kWhat = "a parameter that several layers share";
+    if (plan.distributed) refuse("distributed", fmt::format("{}, on several GPUs,", kWhat), "one GPU");
+    if (plan.peft && !plan.peft->modules_to_save.empty())
+        refuse("peft.modules_to_save", fmt::format("a copy of modules beside {}", kWhat), "leave it out");
 }
 
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
@@ -282,6 +324,8 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     };
     check_scans(recording, plan, refuse);
     check_modes(recording, plan, refuse);
+    check_dtype(recording, plan, problems);
+    check_position_bias(recording, plan, problems);
     if (plan.distributed) check_processes(recording, plan, problems, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
@@ -302,6 +346,9 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
             if (recording.model_type == type)
                 refuse("load.upcast", fmt::format("a cast of {}'s embeddings before they are prepared", name),
                        "\"norms\"");
+    // Embeddings are found by a part of their name, which Phi-4-multimodal's towers have too (embed_tokens_extend).
+    if (recording.model_type == "phi4_multimodal" && plan.load.upcast == UpcastParts::norms_and_embeddings)
+        refuse("load.upcast", "a cast of towers among the embeddings", "\"norms\"");
     // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
     // Llama4ForCausalLM has not.
     if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)
@@ -313,6 +360,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     // 5.17.0 modeling_xglm.py XGLMAttention.forward: another softmax for scores in float16.
     if (recording.model_type == "xglm" && (plan.load.dtype == DType::float16 || plan.training.fp16))
         refuse(plan.training.fp16 ? "training.fp16" : "load.dtype", "XGLM in float16", "bfloat16");
+    if (!network::shared_by_layers(recording).empty()) check_shared_layers(plan, refuse);
     if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
         refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
     check_own_modules(recording, plan, problems);

@@ -17,7 +17,7 @@ LLAMA = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hi
          "max_position_embeddings": 2048, "tie_word_embeddings": False, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 2048, "bos_token_id": 1, "eos_token_id": 2}
 LATENT = {"q_lora_rank": 24, "kv_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "num_key_value_heads": 4}
-MAMBAS = ("mamba", "falcon_mamba", "jamba")
+MAMBAS = ("mamba", "falcon_mamba", "jamba", "zamba")
 INDEXER = {"index_topk": 512, "index_n_heads": 6, "index_head_dim": 20}
 #: As a causal language model.
 BERT = {"is_decoder": True, "vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 2048,
@@ -173,6 +173,10 @@ OWN["got_ocr2"] = {"text_config": {"model_type": "qwen2", **LLAMA, "use_cache": 
 PIXTRAL = {"model_type": "pixtral", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 1540, "patch_size": 14}
 OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **LLAMA, "head_dim": 16, "sliding_window": None}, "vision_config": PIXTRAL, "tie_word_embeddings": False}
         for name, text in (("mistral3", "mistral"), ("mistral3_ministral3", "ministral3"))}
+#: Linear attention, whose rows are one block of it.
+OWN["minimax"] = {**MIXTURE, "num_hidden_layers": 4, "head_dim": 16, "num_local_experts": 8, "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"], "sliding_window": None}
+#: Layers with attention share its parameters.
+OWN["zamba"] = {**{k: v for k, v in LLAMA.items() if k != "num_key_value_heads"}, "num_hidden_layers": 6, "num_key_value_heads": 4, "mamba_d_state": 8, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid", "mamba", "mamba"]}
 OWN["ctrl"] = {"vocab_size": 320, "n_embd": 64, "dff": 176, "n_layer": 2, "n_head": 4, "n_positions": 256, "bos_token_id": 1, "eos_token_id": 2}
 #: The decoder of text, beside whose keys stand parts for sound that it does not have.
 OWN["moshi"] = {**{k: v for k, v in LLAMA.items() if k != "intermediate_size"}, "ffn_dim": 352, "sliding_window": 3000}
@@ -189,6 +193,8 @@ LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "p
 ROUNDS = {"full": 150, "lora": 200}
 #: The same of chunks of 256.
 LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded": 280, "padded-lora-checkpointing": 512, "qlora": 1000, "sft-lora": 120}
+#: One block of linear attention of 256 tokens, and a part of a second.
+BLOCKS = {"minimax": {"lora": 300, "padded": 400, "qlora": 257}}
 IN_LONG_CHUNKS = ("granitemoehybrid", "bamba", "nemotron_h", "falcon_h1", "mamba2")
 IN_CHUNKS = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
 #: Types that the library trains in float32 alone (vramfit_record/variants.py).
@@ -206,10 +212,10 @@ TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "ge
 EAGER = {*MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
+BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"zamba", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
@@ -229,7 +235,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
                 "load": {"dtype": "float32" if model_type in IN_FLOAT32 else "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **({"text_part": False} if model_type in WHOLE else {}), **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
-                "batch": {"sequence_length": ROUNDS.get(name, 56) if model_type in MAMBAS else LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
+                "batch": {"sequence_length": ROUNDS.get(name, 56) if model_type in MAMBAS else LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else BLOCKS.get(model_type, {}).get(name, 56), "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
     made = [job("full"), job("lora", peft=peft), job("checkpointing", gradient_checkpointing=True), job("autocast", {"dtype": "float32"}, bf16=True),
             job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),

@@ -74,7 +74,7 @@ Tensor run(SdpaKernel kernel, const Tensor& query, const Tensor& key, const Tens
     if (arguments.ring) return ring_attention(kernel, query, key, value, arguments);
     if (kernel == SdpaKernel::flash) return padded_flash_attention(query, key, value, arguments);
     Tensor additive = additive_mask(mask, query.dtype());
-    if (additive.defined() && needs_grad(additive) && kernel != SdpaKernel::efficient)
+    if (additive.defined() && needs_grad(additive) && kernel == SdpaKernel::cudnn)
         throw Error(ErrorKind::unsupported, "load.sdpa_kernel",
                     "a mask with a gradient was compared with the memory-efficient kernel alone",
                     "sdpa_kernel \"efficient\", or a GPU for which PyTorch chooses it");

@@ -3,6 +3,7 @@
 #include "engine/ops/attention.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
+#include "engine/ops/in_place.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/softmax.hpp"
@@ -41,7 +42,10 @@ Tensor math_attention(const Tensor& query, const Tensor& key, const Tensor& valu
         all_values = repeat_interleave(value_acc, groups, -3);
     }
     Tensor scores = matmul(scaled_query, mul(transpose(all_keys, -2, -1), 1.0));
-    if (mask.defined()) add_(scores, mask);
+    if (mask.defined()) {
+        add_(scores, mask);
+        if (needs_grad(mask)) add_in_place(scores, mask);
+    }
     scores = session.stack.math_attention_softmax_is_safe() ? safe_softmax(scores) : softmax(scores, false);
     if (arguments.dropout > 0) scores = dropout(scores, arguments.dropout);
     // g++ evaluates the second element of the returned pair, the weights, first.

@@ -13,17 +13,18 @@ namespace vramfit::engine {
 
 namespace {
 
-// grad * (self - result).exp(), with the reduced dimension again.
+// grad * (self - result).exp(), with the reduced dimension again, if it is not there.
 void logsumexp_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0), result = node.unpack(1);
     const int dim = static_cast<int>(node.ints[0].value());
-    const Tensor below = sub(self, unsqueeze(result, dim));
+    const bool kept = result.dim() == self.dim();
+    const Tensor below = sub(self, kept ? result : unsqueeze(result, dim));
     const Tensor part = exp(below);
-    out[0] = mul(unsqueeze(in[0], dim), part);
+    out[0] = mul(kept ? in[0] : unsqueeze(in[0], dim), part);
 }
 const NodeType kLogsumexpBackward{"LogsumexpBackward0", logsumexp_backward};
 
-Tensor logsumexp_over(const Tensor& t, int dim) {
+Tensor logsumexp_over(const Tensor& t, int dim, bool keepdim) {
     const Tensor input = autocast_to_float32(t);
     Ref<Node> node;
     if (needs_grad(input)) {
@@ -42,7 +43,7 @@ Tensor logsumexp_over(const Tensor& t, int dim) {
     Tensor out;
     {
         const Tensor below = sub(plain, highest);  // exp_ in place
-        out = reduce(below, reduced, false, plain.dtype(), Op::sum);
+        out = reduce(below, reduced, keepdim, plain.dtype(), Op::sum);
     }
     if (node) {
         set_history(out, node);
@@ -53,7 +54,7 @@ Tensor logsumexp_over(const Tensor& t, int dim) {
 
 }  // namespace
 
-Tensor logsumexp(const Tensor& t) { return logsumexp_over(t, -1); }
-Tensor logsumexp_over_first(const Tensor& t) { return logsumexp_over(t, 0); }
+Tensor logsumexp(const Tensor& t, bool keepdim) { return logsumexp_over(t, -1, keepdim); }
+Tensor logsumexp_over_first(const Tensor& t) { return logsumexp_over(t, 0, false); }
 
 }  // namespace vramfit::engine

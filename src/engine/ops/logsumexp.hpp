@@ -5,8 +5,8 @@
 
 namespace vramfit::engine {
 
-/// torch.logsumexp(t, dim=-1); float32 under autocast.
-Tensor logsumexp(const Tensor& t);
+/// torch.logsumexp(t, dim=-1, keepdim); float32 under autocast.
+Tensor logsumexp(const Tensor& t, bool keepdim = false);
 /// torch.logsumexp(t, dim=0).
 Tensor logsumexp_over_first(const Tensor& t);
 

@@ -212,6 +212,7 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
             add(m.name + "." + m.parameters[i].name, dims_of(m.parameters[i].sizes), m.tensors[i]);
     };
     for_each_module(n, Overloaded{add_table, add_linear, add_norm, add_bare});
+    std::erase_if(out, [&](const Entry& entry) { return n.shared.contains(entry.name); });
     const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
     n.buffers.resize(buffers.size());
     for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -62,7 +62,9 @@ void set_piece(NamedParameter& parameter, std::int64_t pieces) {
 /// Collects the parameters that exist, a shared one once.
 class Collector {
   public:
-    explicit Collector(bool with_packed) : with_packed_(with_packed) {}
+    /// `left`: names of parameters that are listed under another one.
+    Collector(bool with_packed, const std::map<std::string, std::string, std::less<>>* left)
+        : with_packed_(with_packed), left_(left) {}
 
     void add(Norm& n) {
         const Place place{n.name, originals(n.name, n.original, false)};
@@ -143,6 +145,7 @@ class Collector {
 
     void add(const Place& place, std::string_view parameter, Tensor& t, bool layer_norm = false,
              bool embedding = false) {
+        if (left_ && !left_->empty() && left_->contains(network::path_inside(place.module, parameter))) return;
         if (t.defined() && std::find(shared_.begin(), shared_.end(), t) == shared_.end())
             out_.push_back({place.module, place.wrapper, parameter, &t, layer_norm, embedding});
     }
@@ -159,6 +162,7 @@ class Collector {
     }
 
     bool with_packed_;
+    const std::map<std::string, std::string, std::less<>>* left_;
     bool has_shared_ = false;  ///< what adapters share is in the list
     std::vector<NamedParameter> out_;
     std::vector<Tensor> shared_;
@@ -279,6 +283,7 @@ Network make_network(const ModelSpec& spec) {
     n.tied = spec.tie_word_embeddings;
     if (spec.recording) {
         n.bias_of_head = network::bias_of_head(*spec.recording);
+        n.shared = network::shared_by_layers(*spec.recording);
         add_leaves(n, *spec.recording);
         return n;
     }
@@ -301,7 +306,7 @@ Network make_network(const ModelSpec& spec) {
 namespace {
 
 std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = true) {
-    Collector c(with_packed);
+    Collector c(with_packed, once ? &n.shared : nullptr);
     const Tensor* const bias = once ? bias_of_head(n) : nullptr;
     const auto share = [&](const auto& module) {
         if (!n.tied || !once) return;
@@ -367,19 +372,5 @@ std::vector<Norm*> norms(Network& network) { return modules_of_type<Norm>(networ
 std::vector<Embedding*> embeddings(Network& network) { return modules_of_type<Embedding>(network); }
 
 std::vector<BareModule*> bare_modules(Network& network) { return modules_of_type<BareModule>(network); }
-
-Tensor* bias_of_head(Network& network) {
-    if (network.bias_of_head.empty()) return nullptr;
-    for (BareModule* module : bare_modules(network))
-        for (std::size_t i = 0; i < module->parameters.size(); ++i)
-            if (network::path_inside(module->name, module->parameters[i].name) == network.bias_of_head)
-                return &module->tensors[i];
-    return nullptr;
-}
-
-void tie_head(Network& network) {
-    if (network.tied) network.head.weight = network.embed.weight;
-    if (const Tensor* const bias = bias_of_head(network)) network.head.bias = *bias;
-}
 
 }  // namespace vramfit::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -186,10 +187,11 @@ struct Network {
     std::vector<LeafRange> leaf_layers;
     Norm norm;
     Linear head;
-    std::optional<PromptEncoder> prompt;        ///< around the whole model
-    Linear value_head;                          ///< trl's ValueHead around the whole model; no outputs: none
-    bool tied = false;                          ///< head.weight is embed.weight
-    std::string bias_of_head;                   ///< the parameter that head.bias is, by its name; empty: none
+    std::optional<PromptEncoder> prompt;  ///< around the whole model
+    Linear value_head;                    ///< trl's ValueHead around the whole model; no outputs: none
+    bool tied = false;                    ///< head.weight is embed.weight
+    std::string bias_of_head;             ///< the parameter that head.bias is, by its name; empty: none
+    std::map<std::string, std::string, std::less<>> shared;  ///< parameters of layers that are one of an earlier layer
     bool ends_with_layers = false;              ///< a stage of a pipeline: norm and head are another process's
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like
     mutable std::vector<Tensor> layer_buffers;  ///< inv_freq of each layer in older releases
@@ -292,7 +294,7 @@ std::vector<Embedding*> embeddings(Network& network);
 std::vector<BareModule*> bare_modules(Network& network);
 /// The parameter of a bare module that is the head's bias too, or null.
 Tensor* bias_of_head(Network& network);
-/// Gives the head what it shares: the embedding's weight, the bias of the module around it.
+/// Gives the head what it shares: the embedding's weight, the bias of the module around it; and layers what they share.
 void tie_head(Network& network);
 
 /// Which kinds of layers a network has.

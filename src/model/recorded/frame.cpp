@@ -212,9 +212,10 @@ void RecordedFrame::expect(const network::Call& call, const network::Result& res
         if (size.is(network::Argument::Kind::formula)) same = is == recorded::value_of(size.formula, plain).value();
     }
     if (same) return;
-    throw Error(ErrorKind::invalid, place(),
+    const bool of_type = pass_->model.document().of_type;  // sizes at which a loop has other rounds (minimax)
+    throw Error(of_type ? ErrorKind::unsupported : ErrorKind::invalid, place(),
                 fmt::format("{} makes another shape than the recording says", call.function),
-                "record the network again (tools/record)");
+                of_type ? "ask for another batch or length" : "record the network again (tools/record)");
 }
 
 Tensor RecordedFrame::base_of(network::Number number) const {

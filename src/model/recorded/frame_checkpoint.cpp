@@ -103,7 +103,7 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     if (hooked) {
         cast_inputs(*around, given);
         enter_unit(*around, given);
-    } else if (!hooks) {
+    } else if (!hooks && !in_unit_) {  // Zamba's layers with attention have another unit inside
         begin_unit(around ? around->unit : static_cast<int>(pass_->units), given.at(0));
     }
     engine::Arguments arguments;

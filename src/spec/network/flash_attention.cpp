@@ -227,8 +227,9 @@ Document with_flash_attention(Document document) {
 }
 
 std::string refusal_of_flash_attention(const Document& document) {
-    constexpr std::string_view kRefused[] = {"axk2",        "bloom", "codegen",    "deepseek_v32", "glm_moe_dsa",
-                                             "llama4_text", "mpt",   "prophetnet", "xglm"};
+    constexpr std::string_view kRefused[] = {"axk2",        "bloom",        "codegen",     "deepseek_v32",
+                                             "glm_moe_dsa", "inkling_text", "llama4_text", "mpt",
+                                             "prophetnet",  "xglm",         "xlnet"};
     constexpr std::string_view kOthers[] = {"bamba",
                                             "bart",
                                             "bert",
@@ -268,12 +269,14 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "mbart",
                                             "megatron-bert",
                                             "mimo_v2_flash",
+                                            "minimax",
                                             "modernbert-decoder",
                                             "mvp",
                                             "nemotron_h",
                                             "olmo_hybrid",
                                             "openai-gpt",
                                             "pegasus",
+                                            "phi4_multimodal",
                                             "plbart",
                                             "rembert",
                                             "roberta",
@@ -283,7 +286,8 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "trocr",
                                             "whisper",
                                             "xlm-roberta",
-                                            "xlm-roberta-xl"};
+                                            "xlm-roberta-xl",
+                                            "zamba"};
     if (is_listed(kRefused, document.model_type))
         return fmt::format("transformers stops: {} does not support Flash Attention 2 yet", document.class_name);
     if (!document.of_type || is_listed(kOthers, document.model_type))

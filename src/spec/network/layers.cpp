@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "spec/network/model.hpp"
@@ -37,6 +38,8 @@ std::vector<std::string> all_layers(const Document& document) {
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
         const std::size_t dot = std::min(path.rfind('.'), path.size());
         const bool named = std::find(classes.begin(), classes.end(), kind.class_name) != classes.end();
+        // Zamba's layers with attention have one of a state space inside, which is checkpointed too.
+        if (!paths.empty() && is_inside(path, paths.back())) return;
         if (kind.checkpointed || (named && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0))
             paths.push_back(path);
     });
@@ -60,6 +63,24 @@ std::string decoder_among(const Document& document, const std::vector<std::strin
     return inside > 0 && inside < std::ssize(layers) ? around : std::string();
 }
 
+/// The module that has the list which a layer stands in.
+std::string_view around_list(std::string_view layer) {
+    const std::string_view list = layer.substr(0, std::min(layer.rfind('.'), layer.size()));
+    return list.substr(0, std::min(list.rfind('.'), list.size()));
+}
+
+/// Towers inside of the decoder, as Phi-4-multimodal has them (`model.embed_tokens_extend`), beside the list of its own
+/// layers.
+void leave_towers_inside(const Document& document, std::vector<std::string>& layers) {
+    const std::size_t dot = document.input_embeddings.rfind('.');
+    const std::string_view around = std::string_view(document.input_embeddings).substr(0, dot);
+    const auto is_own = [&](const std::string& path) {
+        return dot != std::string::npos && around_list(path) == around;
+    };
+    if (std::any_of(layers.begin(), layers.end(), is_own))
+        std::erase_if(layers, [&](const std::string& path) { return !is_own(path); });
+}
+
 }  // namespace
 
 std::string decoder_beside_towers(const Document& document) { return decoder_among(document, all_layers(document)); }
@@ -68,6 +89,7 @@ std::vector<std::string> decoder_layers(const Document& document) {
     std::vector<std::string> paths = all_layers(document);
     const std::string around = decoder_among(document, paths);
     std::erase_if(paths, [&](const std::string& path) { return !is_inside(path, around); });
+    leave_towers_inside(document, paths);
     return paths;
 }
 
@@ -114,6 +136,26 @@ std::vector<std::string> other_tables(const Document& document) {
         if (!has(embedding) || !has(head)) continue;
         for (const std::string& name : names)
             if (name != embedding && name != head) found.push_back(name.substr(0, name.rfind('.')));
+    }
+    return found;
+}
+
+std::map<std::string, std::string, std::less<>> shared_by_layers(const Document& document) {
+    const std::vector<std::string> layers = decoder_layers(document);
+    std::map<std::string, std::string, std::less<>> found;
+    // The layer that a parameter is in, and its name there.
+    const auto in_layer = [&](const std::string& name) {
+        for (const std::string& layer : layers)
+            if (name != layer && is_inside(name, layer)) return std::pair(layer, name.substr(layer.size()));
+        return std::pair<std::string, std::string>();
+    };
+    for (const std::vector<std::string>& names : document.ties) {
+        const auto [first, inside] = in_layer(names.front());
+        const bool all = !first.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+            return in_layer(name).second == inside;
+        });
+        if (!all) continue;
+        for (std::size_t i = 1; i < names.size(); ++i) found.emplace(names[i], names.front());
     }
     return found;
 }

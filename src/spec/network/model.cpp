@@ -166,7 +166,8 @@ void read_recorded_config(const JsonValue& whole, ModelSpec& model) {
 }
 
 /// Embedding and head may be one tensor, perhaps under a third name, and so may the head's bias and that of the module
-/// around it; other ties are not known to the modules that hold them.
+/// around it; layers may share what they have (shared_by_layers); other ties are not known to the modules that hold
+/// them.
 bool ties_embeddings(const Document& document, const std::vector<NamedModule>& modules) {
     const auto weight_of = [&](ModulePart part) {
         for (const NamedModule& module : modules)
@@ -174,15 +175,16 @@ bool ties_embeddings(const Document& document, const std::vector<NamedModule>& m
         return std::string();
     };
     const std::string embedding = weight_of(ModulePart::embedding), head = weight_of(ModulePart::head);
+    const auto shared = shared_by_layers(document);
     bool tied = false;
     for (const std::vector<std::string>& names : document.ties) {
-        if (names.front() == bias_of_head(document)) continue;
+        if (names.front() == bias_of_head(document) || shared.contains(names.back())) continue;
         const bool both = names.size() <= 3 && std::count(names.begin(), names.end(), embedding) == 1 &&
                           std::count(names.begin(), names.end(), head) == 1;
         if (!both)
-            refuse_network(document,
-                           fmt::format("{} and {} are one tensor, which is not supported", names.front(), names.back()),
-                           "only the embedding and the head may share a weight");
+            refuse_network(
+                document, fmt::format("{} and {} are one tensor, which is not supported", names.front(), names.back()),
+                "only the embedding and the head may share a weight, or layers what each has under the same name");
         tied = true;
     }
     return tied;

@@ -1,6 +1,7 @@
 // A recorded network as a model that commands are asked about: its sizes, and its modules in order of registration.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -83,6 +84,10 @@ std::vector<std::string> decoder_layers(const Document& document);
 std::string decoder_layer_class(const Document& document);
 /// The classes whose modules are FSDP's units: `named`, or the model's own.
 const std::vector<std::string>& unit_classes(const Document& document, const std::vector<std::string>& named);
+
+/// Parameters that a layer shares with one before it, as Zamba's layers with attention do: their names, and that of the
+/// first.
+std::map<std::string, std::string, std::less<>> shared_by_layers(const Document& document);
 
 /// The path of the network inside of what has the head: the child of the root that has all decoder layers. Empty: the
 /// root has them itself, or there is none.

@@ -274,15 +274,11 @@ class TypeReader {
     }
 
     void choose_layers(const Place& row) {
-        JsonValue list = JsonValue::list({});
-        for (const std::string& kind : recorded_state(row, out_.kinds))
-            list.items.push_back(JsonValue::of(std::string_view(kind)));
         const Place known = type_.member("choices").member("the layers");
-        for (std::size_t i = 0; i < known.list().size(); ++i)
-            if (same_value(known.at(i).json(), list)) {
-                out_.chosen["the layers"] = std::move(list);
-                return;
-            }
+        if (const JsonValue* state = recorded_state(row, known, out_.kinds)) {
+            out_.chosen["the layers"] = *state;
+            return;
+        }
         refuse(row.has("count") ? row.member("count").member("key").text() : list_of(row),
                "layers in such an order were not recorded for this type");
     }

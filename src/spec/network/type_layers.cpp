@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "spec/network/type.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::network {
 
@@ -122,7 +123,10 @@ void mark_ends(const Place& row, std::vector<std::string>& kinds) {
     if (kinds.size() > 1 || !ends.has("first")) mark("last", kinds.back());
 }
 
-std::vector<std::string> recorded_state(const Place& row, const std::vector<std::string>& kinds) {
+namespace {
+
+/// One layer, or four of one kind, or the first, all kinds that there are, and the last.
+std::vector<std::string> plain_state(const Place& row, const std::vector<std::string>& kinds) {
     if (kinds.size() == 1) return kinds;
     const bool ends = row.has("ends");
     if (ends && !row.has("kinds")) {
@@ -138,6 +142,23 @@ std::vector<std::string> recorded_state(const Place& row, const std::vector<std:
     return state;
 }
 
+}  // namespace
+
+const JsonValue* recorded_state(const Place& row, const Place& known, const std::vector<std::string>& kinds) {
+    const std::vector<std::string> wanted = plain_state(row, kinds);
+    const std::set<std::string> all(wanted.begin(), wanted.end());
+    const JsonValue* found = nullptr;
+    for (std::size_t i = 0; i < known.list().size(); ++i) {
+        std::vector<std::string> state;
+        for (std::size_t n = 0; n < known.at(i).list(1).size(); ++n) state.push_back(known.at(i).at(n).text());
+        if (state == wanted) return &known.at(i).json();
+        const bool same_ends = state.front() == wanted.front() && state.back() == wanted.back();
+        const bool longer = wanted.size() > 1 && state.size() > wanted.size();
+        if (!found && longer && same_ends && std::set(state.begin(), state.end()) == all) found = &known.at(i).json();
+    }
+    return found;
+}
+
 const JsonValue& known_as(const Place& row, const JsonValue& kind) {
     const bool other = row.has("names") && kind.kind == JsonKind::text && row.member("names").object().has(kind.text);
     return other ? row.member("names").member(kind.text).json() : kind;
@@ -148,6 +169,27 @@ const JsonValue& kind_by_default(const Place& row, std::size_t layer) {
     if (layer < begin) return row.member("begin").at(layer).json();
     const Place pattern = row.member("pattern");
     return pattern.at((layer - begin) % pattern.list(1).size()).json();
+}
+
+JsonValue ties_of_layers(JsonValue ties, const std::vector<std::string>& kinds) {
+    for (JsonValue& names : ties.items) {
+        const std::string name = names.items.front().text;
+        const std::size_t star = name.find(".*");
+        if (star == std::string::npos) continue;
+        const std::size_t end = name.find('.', star + 1);
+        const std::string kind = name.substr(star + 2, end - star - 2);
+        std::vector<JsonValue> all;
+        for (std::size_t i = 0; i < kinds.size(); ++i)
+            if (kinds[i] == kind)
+                all.push_back(
+                    JsonValue::of(std::string_view(fmt::format("{}.{}{}", name.substr(0, star), i, name.substr(end)))));
+        if (all.size() < 2)
+            throw Error(ErrorKind::unsupported, "model",
+                        fmt::format("a single layer of kind {}, which shares its parameters with none", kind),
+                        "two such layers at least: transformers stops with one (tie_weights_keys)");
+        names = JsonValue::list(std::move(all));
+    }
+    return ties;
 }
 
 }  // namespace vramfit::network

@@ -38,14 +38,18 @@ std::int64_t layers_listed(const Place& row, const JsonValue& config);
 /// Marks the first or the last layer, which is of a kind of its own (`ends`).
 void mark_ends(const Place& row, std::vector<std::string>& kinds);
 
-/// The layers that were recorded in place of these: one, or four of one kind, or the first, all that there are, and the
-/// last.
-std::vector<std::string> recorded_state(const Place& row, const std::vector<std::string>& kinds);
+/// Which of the `known` lists of layers was recorded in place of these: one layer, four of one kind, or the first, all
+/// kinds that there are, and the last; or more layers of the same kinds with the same ends. Null: none.
+const JsonValue* recorded_state(const Place& row, const Place& known, const std::vector<std::string>& kinds);
 
 /// A kind of layer by the name that it has in the recording: older configurations name some in another way.
 const JsonValue& known_as(const Place& row, const JsonValue& kind);
 
 /// Where no list is given: some at the beginning, then a pattern that repeats.
 const JsonValue& kind_by_default(const Place& row, std::size_t layer);
+
+/// The ties of a type, of which a name with a kind in place of the layer's number (`model.layers.*hybrid.weight`) is
+/// that of all layers of the kind. Throws Error (unsupported) where there is one such layer alone.
+JsonValue ties_of_layers(JsonValue ties, const std::vector<std::string>& kinds);
 
 }  // namespace vramfit::network

@@ -95,7 +95,7 @@ class Maker {
         out.put("network", std::move(said));
         out.put("modules", JsonValue::list(std::move(kinds_.rows)));
         out.put("root", modules);
-        out.put("ties", body(below(root, "ties")));
+        out.put("ties", ties_of_layers(body(below(root, "ties")), config_.kinds));
         out.put("programs", JsonValue::list(std::move(programs_.rows)));
         out.put("variants", std::move(variants));
         out.put("refused", JsonValue::list({}));

@@ -7,6 +7,7 @@
 
 #include "engine/backward.hpp"
 #include "engine/ops/attention_efficient_kernels.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 #include "support/catch.hpp"
@@ -214,5 +215,28 @@ TEST_CASE("What attention kernels allocate") {
             out->grad_fn->type->backward(*out->grad_fn, grads, results);
             CHECK(events(session.recorder.program(), first) == row.backward);
         }
+    }
+}
+
+// modeling_inkling.py: a position bias that is trained stands in the mask.
+TEST_CASE("a mask with a gradient has one of the math kernel and of the memory-efficient one") {
+    for (const SdpaKernel kernel : {SdpaKernel::math, SdpaKernel::efficient, SdpaKernel::cudnn}) {
+        const Stack stack = newest();
+        const Device device = card(9, 0);
+        Session session(stack, device);
+        Inputs in(session, {.length = 64}, DType::bfloat16, false);
+        in.mask = empty(session, {2, 4, 64, 64}, DType::bfloat16);
+        in.mask.set_requires_grad(true);
+        const auto attend = [&] {
+            return scaled_dot_product_attention(in.q, in.k, in.v, in.mask, arguments(in, kernel));
+        };
+        if (kernel == SdpaKernel::cudnn) {
+            CHECK_THROWS_AS(attend(), Error);
+            continue;
+        }
+        backward(sum_all(attend()));
+        REQUIRE(in.mask.grad().defined());
+        CHECK(in.mask.grad().sizes() == in.mask.sizes());
+        CHECK(in.mask.grad().dtype() == DType::bfloat16);
     }
 }

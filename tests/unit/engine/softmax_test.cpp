@@ -5,6 +5,7 @@
 
 #include "engine/autocast.hpp"
 #include "engine/backward.hpp"
+#include "engine/ops/logsumexp.hpp"
 #include "engine/ops/sum.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/recorded.hpp"
@@ -41,4 +42,18 @@ TEST_CASE("softmax's backward makes its result and one product, and no copy of a
     const Tensor loss = sum_all(sum_over(softmax(t, false), 0, false));
     const Sizes made = r.events([&] { backward(loss); });
     CHECK(std::count(made.begin(), made.end(), 80000) == 2);
+}
+
+// ReduceOps.cpp logsumexp_out_impl: the dimension that stays is not one more allocation.
+TEST_CASE("logsumexp may keep the last dimension") {
+    Recorded r;
+    Tensor t = empty(r.session, {20, 1000}, DType::float32);
+    t.set_requires_grad(true);
+    Tensor without, kept;
+    const Sizes plain = r.events([&] { without = logsumexp(t); });
+    CHECK(r.events([&] { kept = logsumexp(t, true); }) == plain);
+    CHECK(without.sizes() == Dims{20});
+    CHECK(kept.sizes() == Dims{20, 1});
+    backward(sum_all(kept));
+    CHECK(t.grad().sizes() == t.sizes());
 }

@@ -166,6 +166,10 @@ TEST_CASE("recordings that the engine cannot run are refused with the place") {
           "0 a size of the recorded network: it is divided by zero or less");
     CHECK(refusal(changed("\"torch.arange\",[\"=S\"]", "\"torch.arange\",[\"=2305843009213693951*S\"]"))
               .starts_with("0 "));
+    // XLNet counts down in steps that are written as real numbers.
+    CHECK(refusal(changed("\"torch.arange\",[\"=S\"]", "\"torch.arange\",[\"=S\",0,-1.0]")) == "answered");
+    CHECK(refusal(changed("\"torch.arange\",[\"=S\"]", "\"torch.arange\",[0,\"=S\",0.5]"))
+              .ends_with("torch.arange: such a step is not supported in recorded networks"));
     CHECK(refusal(changed("[320,64]", "[320,65]")) ==
           "0 model.layers.0.input_layernorm: torch.Tensor.to makes another shape than the recording says");
 }

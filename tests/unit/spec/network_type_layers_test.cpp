@@ -104,3 +104,30 @@ TEST_CASE("rotary embeddings of a kind may be of another type, and turn the part
           "config.json /rope_parameters/full_attention/rope_type: rotary embeddings of type \"linear\" were not "
           "recorded for this type");
 }
+
+TEST_CASE("Zamba's layers with attention are two at least, which share their parameters") {
+    const auto read = [](std::string_view kinds) {
+        return read_of("zamba", fmt::format(R"("intermediate_size": 176, "mamba_d_state": 8,
+            "pad_token_id": 0, "num_hidden_layers": 6, "layers_block_type": [{}])",
+                                            kinds));
+    };
+    CHECK(read(R"("mamba", "hybrid", "mamba", "hybrid", "mamba", "mamba")") == "6 layers");
+    CHECK(read(R"("mamba", "mamba", "hybrid", "mamba", "mamba", "hybrid")") == "6 layers");
+    CHECK(read(R"("mamba", "hybrid", "mamba", "mamba", "mamba", "mamba")") ==
+          "model: a single layer of kind hybrid, which shares its parameters with none");
+    CHECK(read(R"("hybrid", "hybrid", "mamba", "hybrid", "mamba", "mamba")") ==
+          "config.json /layers_block_type: layers in such an order were not recorded for this type");
+}
+
+TEST_CASE("what layers share is counted once") {
+    const auto count = [](std::string_view kinds) {
+        return total_parameters(read_config(
+            fmt::format(R"({{"model_type": "zamba", "vocab_size": 320, "hidden_size": 64, "num_attention_heads": 4,
+                "num_key_value_heads": 4, "intermediate_size": 176, "mamba_d_state": 8, "mamba_dt_rank": 4,
+                "pad_token_id": 0, "num_hidden_layers": 4, "layers_block_type": [{}]}})",
+                        kinds),
+            "config.json"));
+    };
+    // One linear layer of 64 x 64 stands before each layer of a state space that has attention.
+    CHECK(count(R"("mamba", "hybrid", "hybrid", "hybrid")") == count(R"("mamba", "mamba", "hybrid", "hybrid")") + 4096);
+}

@@ -11,6 +11,7 @@ from vramfit_record import schema
 from vramfit_record.check import problems
 from vramfit_record.types.alternatives import Alternatives, NotExplained
 from vramfit_record.types.instantiate import NotKnown, folded, instantiate
+from vramfit_record.types.kinds import state_among
 from vramfit_record.types.normal import difference, fingerprint, normal
 from vramfit_record.types.parts import flattened, nested, type_of
 from vramfit_record.types.trees import moved
@@ -65,7 +66,7 @@ class OfFiles(unittest.TestCase):
                 wrong["rope_scaling"] = {"rope_type": "other", "factor": 2.0}
             for key, value in wrong.items():
                 with self.subTest(f"{name} {key}"):
-                    said = {"text_config": {**config["text_config"], key: value}} if "parts" in type_ else {key: value}
+                    said = {"text_config": {**config["text_config"], key: value}} if "text_config" in type_.get("parts", {}) else {key: value}
                     self.assertRaises(NotKnown, instantiate, type_, {**config, **said})
 
 
@@ -76,6 +77,13 @@ class Parts(unittest.TestCase):
         self.assertEqual(folded("B*S*hidden_size", keys), "64*B*S")
         self.assertEqual(folded("B*(hidden_size//num_attention_heads)+1", keys), "16*B+1")
         self.assertEqual(folded("(S+63)//hidden_size", keys), "(S+63)//64")
+
+    def test_layers_in_place_of_others(self) -> None:
+        known = [["b", "a", "b", "a"], ["b", "a", "b", "a", "b"]]
+        self.assertEqual(state_among(["b", "a", "a"], {}, known), known[0])
+        self.assertEqual(state_among(["b", "b", "a", "b"], {}, known), known[1])
+        self.assertNotIn(state_among(["a", "b", "a"], {}, known), known)
+        self.assertNotIn(state_among(["b"] * 3, {}, known), known)
 
     def test_values_under_other_numbers(self) -> None:
         row = ["call", "f", ["%3", "%9", "!%9", "'%9"], {}, [[10, "weights", ["=B"], {"view": "%9"}]]]

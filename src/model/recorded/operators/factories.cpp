@@ -89,6 +89,16 @@ Tensor one_number(const Arguments& a) {
     return empty(a.session(), {}, a.dtype(a.find("dtype")).value_or(DType::float32), Op::scalar_tensor);
 }
 
+/// A step of torch.arange that is a whole number, however it is written (XLNet's are 2.0 and -1.0).
+std::int64_t whole_step(const Arguments& a) {
+    const network::Argument& step = a.at(2);
+    const double real = step.is(ArgumentKind::integer) ? static_cast<double>(step.integer) : step.real;
+    if (!(step.is(ArgumentKind::integer) || step.is(ArgumentKind::real)) || real == 0.0 || real != std::trunc(real) ||
+        std::abs(real) > 1e6)
+        a.refuse("such a step");
+    return static_cast<std::int64_t>(real);
+}
+
 /// torch.arange(end), (begin, end) or (begin, end, step).
 Tensor range(const Arguments& a) {
     refuse_host(a, a.find("device"));
@@ -97,9 +107,9 @@ Tensor range(const Arguments& a) {
     if (a.count() == 1) return arange(a.session(), a.size(a.at(0)), dtype);
     const Size length = a.size(a.at(1)) - a.size(a.at(0));
     if (a.count() == 2) return arange(a.session(), length, dtype);
-    const std::int64_t step = a.at(2).integer;
-    if (!a.at(2).is(ArgumentKind::integer) || step < 1) a.refuse("such a step");
-    return arange(a.session(), (length + (step - 1)) / step, dtype);
+    const std::int64_t step = whole_step(a);
+    const std::int64_t stride = std::abs(step);
+    return arange(a.session(), ((step > 0 ? length : length * -1) + (stride - 1)) / stride, dtype);
 }
 
 /// Tensor.new_empty(sizes) and its like.

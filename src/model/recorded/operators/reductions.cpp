@@ -49,8 +49,8 @@ Tensor total(const Arguments& a) {
 
 Tensor log_of_sum(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (!is_last(a, a.find(1, "dim"), t) || keeps_dim(a)) a.refuse("another sum than over the last dimension");
-    return logsumexp(t);
+    if (!is_last(a, a.find(1, "dim"), t)) a.refuse("another sum than over the last dimension");
+    return logsumexp(t, keeps_dim(a));
 }
 
 Tensor all_true(const Arguments& a) {

@@ -139,6 +139,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.repeat_interleave", repeated_interleaved},
     {"torch.Tensor.repeat_interleave", repeated_interleaved},
     {"torch.cat", joined},
+    {"torch.concatenate", joined},
     {"torch.concat", joined},
 };
 

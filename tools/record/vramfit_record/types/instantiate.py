@@ -144,7 +144,7 @@ class Config:
             self.check_repeated(said, kinds)
         if "shared" in row:
             return self.share(row, kinds)
-        state = state_among(kinds, row)
+        state = state_among(kinds, row, self.type["choices"][LAYERS])
         if state not in self.type["choices"][LAYERS]:
             raise NotKnown(f"layer_types: {state}")
         self.kinds, self.chosen[LAYERS] = kinds, state
@@ -331,8 +331,18 @@ class Network:
         modules = self.kind(below["modules"])
         rows = [self.variant({**row, "program": self.program(below[name_of_row(row)], None)}) for row in self.body(self.type["root"])]
         return {"schema": "vramfit.network/1", "recorded_with": self.type["recorded_with"], "network": {**network, "config": self.settings()},
-                "modules": [json.loads(k) for k in self.kinds], "root": modules, "ties": self.body(below["ties"]),
+                "modules": [json.loads(k) for k in self.kinds], "root": modules, "ties": [self.tie(names) for names in self.body(below["ties"])],
                 "programs": [json.loads(p) for p in self.programs], "variants": rows, "refused": []}
+
+    def tie(self, names: list[str]) -> list[str]:
+        """The names of one parameter, in all layers of a kind that share it, of which there have to be several."""
+        found = re.fullmatch(r"(.*)\.\*([^.]*)\.(.*)", names[0])
+        if not found:
+            return names
+        layers = [i for i, kind in enumerate(self.config.kinds) if kind == found[2]]
+        if len(layers) < 2:
+            raise NotKnown(f"{names[0]}: one layer alone shares with none")
+        return [f"{found[1]}.{i}.{found[3]}" for i in layers]
 
     def settings(self) -> dict[str, Any]:
         return {k: v for k, v in {**self.config.given, **self.config.values}.items() if v is not None and k != "_name_or_path"}

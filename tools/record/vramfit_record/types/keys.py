@@ -98,7 +98,8 @@ class Keys:
         return argument in inspect.getsource(self.text)
 
     def standard(self, name: str) -> str:
-        return next((k for k, v in self.names.items() if v == name), name)
+        """What most classes call the key: xlnet's `n_token` is another name of its vocab_size."""
+        return next((k for k, v in self.names.items() if v == name and (k in SIZES or name not in SIZES)), name)
 
     def states_of(self, name: str, default: Any) -> list[Any] | None:
         """Of a key that is not treated apart; None: it has its default."""

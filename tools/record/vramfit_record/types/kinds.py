@@ -43,8 +43,14 @@ def at_ends(ends: dict[str, str], kinds: list[str]) -> list[str]:
     return ["+".join(part for part in pair if part) for pair in zip(marks, kinds)]
 
 
-def state_among(kinds: list[str], row: dict[str, Any]) -> list[str]:
-    """The layers that would be recorded in place of these: one, or four of one kind, or the first, all that there are, and the last."""
+def state_among(kinds: list[str], row: dict[str, Any], known: list[list[str]]) -> list[str]:
+    """The layers that were recorded in place of these: one, or four of one kind, or the first, all that there are, and the last; or more layers of the same kinds with the same ends."""
+    state = plain_state(kinds, row)
+    others = (k for k in known if len(k) > len(state) > 1 and (k[0], set(k), k[-1]) == (state[0], set(state), state[-1]))
+    return state if state in known else next(others, state)
+
+
+def plain_state(kinds: list[str], row: dict[str, Any]) -> list[str]:
     if len(kinds) == 1:
         return kinds
     ends = row.get("ends", {})

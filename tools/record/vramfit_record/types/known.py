@@ -76,6 +76,9 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "big_bird": {"attention_type": ["block_sparse", "original_full"]},
                                          "xlnet": {"use_mems_train": [False], "bi_data": [False], "same_length": [False]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
+                                         # As published: without Mamba's kernels the class runs its own code, whatever the switch says.
+                                         "zamba": {"mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["gelu"], "hidden_mamba_act": ["silu"], "attention_dropout": [0.0], "use_mamba_kernels": [True], "pad_token_id": [SIZE]},
+                                         "minimax": {"sliding_window": [None], "attention_dropout": [0.0]},  # as published; rows that reach a window have several blocks of linear attention
                                          "zaya": {**RARE, "num_experts_per_tok": [1], "sliding_window": [SIZE], "lm_head_bias": [False, True]},
                                          "inkling_text": {"n_shared_experts": [2], "conv_kernel_size": [4], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
                                          "laguna": {**RARE, "sliding_window": [SIZE], "gating": [True, "per-head", "per-element"], "moe_apply_router_weight_on_input": [False], "moe_router_logit_softcapping": [0.0, REAL]},
@@ -90,7 +93,7 @@ FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_m
 #: Kinds of layers that a class does not have by default.
 KINDS: dict[str, list[str]] = {"cohere_compass_text": ["sliding_attention"], "lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
 #: Kinds of layers under names that a class takes for others (5.17.0 configuration_utils.py remap_legacy_layer_types).
-LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid", "nemotron_h"), {"mamba": "linear_attention", "attention": "full_attention"})
+LEGACY: dict[str, dict[str, str]] = {**dict.fromkeys(("granitemoehybrid", "nemotron_h"), {"mamba": "linear_attention", "attention": "full_attention"}), "zamba": {"mamba": "linear_attention"}}
 #: Layers as published models have them: those of a state space first, attention between them or behind them, or attention alone.
 STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("linear_attention", "linear_attention"), ("linear_attention", "full_attention"))] + [["full_attention"] * 4]
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
@@ -99,6 +102,7 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
                                             "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
                                             "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
+                                            "zamba": [["linear_attention", "hybrid", "linear_attention", "hybrid", *last] for last in ((), ("linear_attention",))],
                                             "cohere_compass_text": [*(["sliding_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")), ["full_attention"] * 4],
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
@@ -175,10 +179,10 @@ PARTIAL = {"glm4_moe_lite": 1.0}
 LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
 #: Sizes of a state space: all heads together have twice the hidden size (mamba_expand).
 STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
-TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}}
+TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}, "zamba": {"attention_hidden_size": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE), "falcon_h1": {"mamba_d_head": ("mamba_d_ssm", "mamba_n_heads")},
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "xlnet": {"d_head": ("hidden_size", "num_attention_heads")}, "zamba": {"attention_hidden_size": ("hidden_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type", "indexer_types")
 #: Types that have a list with a single kind before the one that tells their layers apart.
@@ -291,9 +295,10 @@ SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
 ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name != "got_ocr2"}
-ABSENT |= {**dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"}), "jamba": {"mamba_dt_rank": "=(hidden_size+15)//16"}}  # rounded up (5.17.0 configuration_mamba.py __post_init__)
+ABSENT |= {**dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"}), "jamba": {"mamba_dt_rank": "=(hidden_size+15)//16"},
+           "zamba": {"mamba_dt_rank": "=(hidden_size+15)//16", "attention_head_dim": "=(2*hidden_size)//num_attention_heads"}}  # rounded up (5.17.0 configuration_mamba.py __post_init__)
 #: Keys that decide about nothing where another one is given: the size of all heads, which is computed of them.
-UNLESS = dict.fromkeys(MAMBAS, {"expand": "intermediate_size"})
+UNLESS = {**dict.fromkeys(MAMBAS, {"expand": "intermediate_size"}), "zamba": dict.fromkeys(("attn_layer_period", "attn_layer_offset"), "layers_block_type")}
 #: Keys of parts of which several values are the same: published models say the whole's type of the part (5.17.0 configuration_qwen3_5.py Qwen3_5Config.__post_init__).
 SAME_IN_PARTS = {name: {"vision_model_type": [f"{name}_vision", name]} for name in ("qwen3_5", "qwen3_5_moe")}
 #: Keys beside the parts that reach the network of text.

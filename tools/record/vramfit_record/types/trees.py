@@ -36,9 +36,20 @@ class Trees:
         """The document: what it says of the class, its modules, and a program for each variant."""
         network = {k: v for k, v in self.document["network"].items() if k not in ("config", "varied")}
         rows = [{k: v for k, v in row.items() if k not in ("program", "because")} for row in self.document["variants"]]
-        below = {"network": leaf(network), "ties": leaf(self.document["ties"]), "modules": self.kind(self.document["root"], "")}
+        below = {"network": leaf(network), "ties": leaf([self.tie(names) for names in self.document["ties"]]), "modules": self.kind(self.document["root"], "")}
         below.update({name_of_row(row): self.program(row["program"]) for row in self.document["variants"]})
         return {"body": rows, "below": below}
+
+    def tie(self, names: list[str]) -> list[str]:
+        """Of a parameter that all layers of one kind share: its name in the first of them, with the kind in place of the number."""
+        found = [re.fullmatch(rf"{re.escape(self.list)}\.(\d+)\.(.*)", name) for name in names]
+        if not all(found):
+            return names
+        layers = [int(f[1]) for f in found if f]
+        kind = self.kinds[layers[0]]
+        if layers != [i for i, k in enumerate(self.kinds) if k == kind] or len({f[2] for f in found if f}) > 1:
+            raise NotFolded(f"{names[0]} is shared by some layers of a kind")
+        return [f"{self.list}.*{kind}.{found[0][2]}"]
 
     # Modules
 
