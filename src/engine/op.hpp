@@ -178,6 +178,7 @@ namespace vramfit::engine {
     X(scatter, "aten::scatter")                                             \
     X(scatter_add, "aten::scatter_add")                                     \
     X(index_copy, "aten::index_copy")                                       \
+    X(index_add, "aten::index_add")                                         \
     X(roll, "aten::roll")                                                   \
     X(var_mean, "aten::var_mean")
 

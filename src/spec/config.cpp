@@ -199,10 +199,12 @@ struct TextPart {
 };
 // transformers 5.17.0 configuration_gemma3.py; in configuration_gemma4.py and configuration_qwen3_5.py the text part
 // has a key of its own.
-constexpr TextPart kTextParts[] = {{"gemma3", "gemma3_text", true},    {"gemma4", "gemma4_text", false},
-                                   {"gemma3n", "gemma3n_text", false}, {"gemma4_unified", "gemma4_unified_text", false},
-                                   {"qwen3_5", "qwen3_5_text", false}, {"qwen3_5_moe", "qwen3_5_moe_text", false},
-                                   {"llama4", "llama4_text", false},   {"emu3", "emu3_text_model", false}};
+constexpr TextPart kTextParts[] = {
+    {"gemma3", "gemma3_text", true},       {"gemma4", "gemma4_text", false},
+    {"gemma3n", "gemma3n_text", false},    {"gemma4_unified", "gemma4_unified_text", false},
+    {"qwen3_5", "qwen3_5_text", false},    {"qwen3_5_moe", "qwen3_5_moe_text", false},
+    {"llama4", "llama4_text", false},      {"emu3", "emu3_text_model", false},
+    {"mllama", "mllama_text_model", false}};
 
 const TextPart* text_part_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");

@@ -192,6 +192,10 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
     // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
     if (plan.load.upcast && recording.model_type == "falcon_mamba")
         refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
+    // The head is given what has its weight's dtype, which was float32 in all recordings (5.17.0 modeling_hy_v4.py
+    // HYV4ForCausalLM.forward, _keep_in_fp32_modules_strict).
+    if (plan.load.upcast == UpcastParts::norms_and_embeddings && recording.model_type == "hy_v4")
+        refuse("load.upcast", "a cast of a head that stays in float32", "leave it out");
     // trl 1.16.0 trainer/dpo_trainer.py asks for the logits of routers, of which small Jambas have none.
     if (recording.model_type == "jamba" && (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind)))
         refuse("loop.kind", "Jamba in trl's trainers of preferences", "transformers' Trainer, or SFTTrainer");

@@ -25,7 +25,8 @@ constexpr bool hands_cache_on(std::string_view whole_type) {
 // "Gemma3nForConditionalGeneration"); ("gemma4",
 // "Gemma4ForConditionalGeneration"); ("gemma4_unified", "Gemma4UnifiedForConditionalGeneration"); ("qwen3_5",
 // "Qwen3_5ForCausalLM"),
-// ("qwen3_5_moe", "Qwen3_5MoeForCausalLM"), ("llama4", "Llama4ForCausalLM"), ("emu3", "Emu3ForCausalLM").
+// ("qwen3_5_moe", "Qwen3_5MoeForCausalLM"), ("llama4", "Llama4ForCausalLM"), ("emu3", "Emu3ForCausalLM"),
+// ("mllama", "MllamaForCausalLM").
 inline constexpr TextPartClasses kTextPartClasses[] = {
     {"gemma3_text", "Gemma3ForConditionalGeneration", "Gemma3ForCausalLM", false},
     {"gemma4_text", "Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", false},
@@ -34,7 +35,8 @@ inline constexpr TextPartClasses kTextPartClasses[] = {
     {"qwen3_5_text", "Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM", true},
     {"qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM", true},
     {"llama4_text", "Llama4ForConditionalGeneration", "Llama4ForCausalLM", true},
-    {"emu3_text_model", "Emu3ForConditionalGeneration", "Emu3ForCausalLM", true}};
+    {"emu3_text_model", "Emu3ForConditionalGeneration", "Emu3ForCausalLM", true},
+    {"mllama_text_model", "MllamaForConditionalGeneration", "MllamaForCausalLM", true}};
 
 /// Of a model whose spec says is_text_part.
 constexpr const TextPartClasses& classes_of_text_part(std::string_view model_type) {

@@ -97,6 +97,17 @@ OWN: dict[str, dict[str, Any]] = {
     "axk2": {**MIXTURE, **LATENT, **INDEXER, "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "mimo_v2_flash": {**MIXTURE, "num_attention_heads": 8, "head_dim": 192, "v_head_dim": 24, "num_hidden_layers": 4, "n_routed_experts": 8, "moe_intermediate_size": 40, "sliding_window": 512,
                       "layer_types": ["full_attention", "sliding_attention", "full_attention", "sliding_attention"], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "minimax_m3_vl_text": {**MIXTURE, "num_local_experts": 8, "intermediate_size": 40, "dense_intermediate_size": 176, "shared_intermediate_size": 72, "head_dim": 16, "num_hidden_layers": 4,
+                           "layer_types": ["full_attention"] * 4, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "kimi_linear": {**{k: v for k, v in LLAMA.items() if k not in ("max_position_embeddings", "num_key_value_heads")}, "num_hidden_layers": 4, "kv_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16,
+                    "num_key_value_heads": 4, "linear_head_dim": 16, "linear_num_heads": 4, "moe_intermediate_size": 40, "num_experts": 8, "num_experts_per_token": 2, "model_max_length": 2048,
+                    "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "aria_text": {**LLAMA, "intermediate_size": 40, "moe_num_experts": 8, "moe_topk": 2, "moe_num_shared_experts": 2},
+    "longcat_flash": {**{k: v for k, v in LLAMA.items() if k not in ("intermediate_size", "num_hidden_layers", "num_key_value_heads")}, "q_lora_rank": 24, "kv_lora_rank": 32, "qk_rope_head_dim": 8, "head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16,
+                      "num_layers": 2, "num_hidden_layers": 4, "ffn_hidden_size": 176, "expert_ffn_hidden_size": 40, "n_routed_experts": 6, "zero_expert_num": 2, "moe_topk": 2},
+    "jetmoe": {**{k: v for k, v in MIXTURE.items() if k != "num_attention_heads"}, "num_local_experts": 8, "kv_channels": 16},
+    "hy_v4": {**MIXTURE, **LATENT, **INDEXER, "n_routed_experts": 8, "moe_intermediate_size": 40, "num_hidden_layers": 6, "indexer_types": ["full", "full", "shared", "shared", "full", "shared"],
+              "mlp_layer_types": ["dense", "sparse", "sparse", "sparse", "sparse", "sparse"]},
     "glm4_moe_lite": {**MIXTURE, **LATENT, "n_routed_experts": 8, "moe_intermediate_size": 40}, "youtu": {**LLAMA, **LATENT}, "minicpm3": {**LLAMA, **LATENT},
     "gpt_neo": {"vocab_size": 320, "hidden_size": 64, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 2048, "attention_types": [[["global", "local"], 1]],
                 "attention_layers": ["global", "local"], "bos_token_id": 1, "eos_token_id": 2},
@@ -183,10 +194,11 @@ OWN["moshi"] = {**{k: v for k, v in LLAMA.items() if k != "intermediate_size"}, 
 #: Parts of text that AutoModelForCausalLM knows by their whole.
 OWN["emu3_text_model"] = {"model_type": "emu3", "text_config": {"model_type": "emu3_text_model", **LLAMA}}
 OWN["hunyuan_v1_dense"] = {**LLAMA, "head_dim": 16}
+OWN["mllama_text_model"] = {"model_type": "mllama", "text_config": {"model_type": "mllama_text_model", **LLAMA, "num_hidden_layers": 4, "cross_attention_layers": [1, 2]}, "vision_config": {"model_type": "mllama_vision_model"}}
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "cohere_compass_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "cohere_compass_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
 #: Rows with more rounds than torch.cat takes at once, and with fewer.
@@ -196,7 +208,7 @@ LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded
 #: One block of linear attention of 256 tokens, and a part of a second.
 BLOCKS = {"minimax": {"lora": 300, "padded": 400, "qlora": 257}}
 IN_LONG_CHUNKS = ("granitemoehybrid", "bamba", "nemotron_h", "falcon_h1", "mamba2")
-IN_CHUNKS = ("olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
+IN_CHUNKS = ("kimi_linear", "olmo_hybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
 #: Types that the library trains in float32 alone (vramfit_record/variants.py).
 IN_FLOAT32 = ("xlnet",)
 #: Linear layers that get adapters.
@@ -205,17 +217,17 @@ TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "ge
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
            "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
-           "cpmant": ["project_q", "project_v"], "ctrl": ["Wq", "Wv"], "moshi": ["q_proj.linear", "v_proj.linear"], "phi4_multimodal": ["qkv_proj", "gate_up_proj"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
-           **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
+           "cpmant": ["project_q", "project_v"], "jetmoe": ["kv_proj"], "ctrl": ["Wq", "Wv"], "moshi": ["q_proj.linear", "v_proj.linear"], "phi4_multimodal": ["qkv_proj", "gate_up_proj"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
+           **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "hy_v4", "kimi_linear", "longcat_flash", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {*MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {"hy_v4", *MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
+BALANCED = {"minimax_m3_vl_text", "jetmoe", "jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"zamba", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"zamba", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "hy_v4", "minimax_m3_vl_text", "kimi_linear", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}

@@ -47,6 +47,15 @@ void index_copy_backward(Node& node, Grads& in, Grads& out) {
     if (node.wants(0)) out[0] = empty(*node.session, values.sizes(), in[0].dtype(), Op::index_select);
 }
 const NodeType kIndexCopyBackward{"IndexCopyBackward0", index_copy_backward};
+const NodeType kIndexAddBackward{"IndexAddBackward0", index_copy_backward};
+
+// The same of a tensor that has a gradient too, which goes on as it is.
+void index_add_in_place_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0), values = node.unpack(1);
+    if (node.wants(0)) out[0] = in[0];
+    if (node.wants(1)) out[1] = empty(*node.session, values.sizes(), in[0].dtype(), Op::index_select);
+}
+const NodeType kIndexAddInPlaceBackward{"IndexAddBackward0", index_add_in_place_backward};
 
 void index_put_accumulate(const Tensor& ids, const Tensor& value, Size rows) {
     const Tensor linear = linear_index(ids);
@@ -245,16 +254,48 @@ Tensor scatter_add(const Tensor& t, const Tensor& ids, const Tensor& values) {
     return out;
 }
 
-// derivatives.yaml index_copy: source: grad.index_select(dim, index).expand_as(source).
-Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values) {
-    Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::index_copy);
-    if (!needs_grad(values)) return out;
-    const Ref<Node> node = make_node(t.session(), kIndexCopyBackward);
+namespace {
+
+/// Rows are written into t, which had no history.
+void write_rows(const Tensor& t, const Tensor& ids, const Tensor& values, const NodeType& type) {
+    if (!needs_grad(values)) return;
+    const Ref<Node> node = make_node(t.session(), type);
     add_edge(*node, values);
     node->save(ids);
     node->save(values);
-    set_history(out, node);
+    set_history(t, node);
+}
+
+/// The same into a copy.
+Tensor with_rows(const Tensor& t, const Tensor& ids, const Tensor& values, const NodeType& type, Op op) {
+    Tensor out = empty(t.session(), t.sizes(), t.dtype(), op);
+    write_rows(out, ids, values, type);
     return out;
+}
+
+}  // namespace
+
+// derivatives.yaml index_copy and index_add: source: grad.index_select(dim, index).expand_as(source).
+Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    return with_rows(t, ids, values, kIndexCopyBackward, Op::index_copy);
+}
+
+void index_copy_in_place(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    write_rows(t, ids, values, kIndexCopyBackward);
+}
+
+void index_add_in_place(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    if (!needs_grad(t, values)) return;
+    const Ref<Node> node = make_node(t.session(), kIndexAddInPlaceBackward);
+    add_edge(*node, t);
+    add_edge(*node, values);
+    node->save(ids);
+    node->save(values);
+    set_history(t, node);
+}
+
+Tensor index_add(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    return with_rows(t, ids, values, kIndexAddBackward, Op::index_add);
 }
 
 Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }

@@ -53,6 +53,15 @@ Tensor scatter_add(const Tensor& t, const Tensor& ids, const Tensor& values);
 /// t.index_copy(0, ids, values): t -- [M, ...] that needs no gradient, ids -- [N] int64, values -- [N, ...].
 Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values);
 
+/// t.index_copy_(0, ids, values): the same without a copy.
+void index_copy_in_place(const Tensor& t, const Tensor& ids, const Tensor& values);
+
+/// t.index_add(0, ids, values): the same sizes.
+Tensor index_add(const Tensor& t, const Tensor& ids, const Tensor& values);
+
+/// t.index_add_(0, ids, values).
+void index_add_in_place(const Tensor& t, const Tensor& ids, const Tensor& values);
+
 /// torch.histc(t, bins, min, max) of an int32 tensor.
 Tensor histc(const Tensor& t, Size bins);
 

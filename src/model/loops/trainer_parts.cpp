@@ -7,6 +7,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
+#include "model/loading/load.hpp"
 #include "model/losses/loss.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/preferences/precompute.hpp"

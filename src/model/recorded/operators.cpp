@@ -18,7 +18,7 @@ Operator operator_named(std::string_view name) {
         for (const auto operators :
              {elementwise_operators(), in_place_operators(), view_operators(), subscript_operators(), parts_operators(),
               selection_operators(), matrix_operators(), attention_operators(), liger_operators(),
-              reduction_operators(), factory_operators()})
+              reduction_operators(), factory_operators(), asked_expert_operators()})
             for (const NamedOperator& one : operators) table.emplace(one.name, one.run);
         return table;
     }();

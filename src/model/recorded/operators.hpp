@@ -136,6 +136,7 @@ std::span<const NamedOperator> attention_operators();
 std::span<const NamedOperator> liger_operators();
 std::span<const NamedOperator> reduction_operators();
 std::span<const NamedOperator> factory_operators();
+std::span<const NamedOperator> asked_expert_operators();
 
 /// The operator of that name, or an empty one.
 Operator operator_named(std::string_view name);

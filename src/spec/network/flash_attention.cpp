@@ -227,9 +227,10 @@ Document with_flash_attention(Document document) {
 }
 
 std::string refusal_of_flash_attention(const Document& document) {
-    constexpr std::string_view kRefused[] = {"axk2",        "bloom",        "codegen",     "deepseek_v32",
-                                             "glm_moe_dsa", "inkling_text", "llama4_text", "mpt",
-                                             "prophetnet",  "xglm",         "xlnet"};
+    constexpr std::string_view kRefused[] = {
+        "axk2",       "bloom",        "codegen",     "deepseek_v32",       "glm_moe_dsa",
+        "hy_v4",      "inkling_text", "llama4_text", "minimax_m3_vl_text", "mpt",
+        "prophetnet", "xglm",         "xlnet"};
     constexpr std::string_view kOthers[] = {"bamba",
                                             "bart",
                                             "bert",
@@ -262,6 +263,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "granite_swa",
                                             "granitemoe_swa",
                                             "jamba",
+                                            "kimi_linear",
                                             "laguna",
                                             "mamba",
                                             "mamba2",

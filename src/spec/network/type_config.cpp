@@ -249,7 +249,7 @@ class TypeReader {
         const std::string key = list_of(row);
         const std::optional<JsonValue> list = kinds_said(row, key, config_, out_.kinds.size());
         if (!list && !row.has("pattern")) {
-            reject(key, "the key is missing");
+            reject(row.has("places") ? row.member("places").member("key").text() : key, "the key is missing");
             return false;
         }
         if (list && (list->kind != JsonKind::list || list->items.size() != out_.kinds.size())) {

@@ -159,6 +159,16 @@ const JsonValue* recorded_state(const Place& row, const Place& known, const std:
     return found;
 }
 
+std::vector<std::int64_t> layers_run(const Place& row, const std::vector<std::string>& kinds) {
+    std::set<std::string> idle;
+    if (row.has("idle"))
+        for (std::size_t i = 0; i < row.member("idle").list().size(); ++i) idle.insert(row.member("idle").at(i).text());
+    std::vector<std::int64_t> run;
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        if (!idle.contains(kinds[i])) run.push_back(static_cast<std::int64_t>(i));
+    return run;
+}
+
 const JsonValue& known_as(const Place& row, const JsonValue& kind) {
     const bool other = row.has("names") && kind.kind == JsonKind::text && row.member("names").object().has(kind.text);
     return other ? row.member("names").member(kind.text).json() : kind;

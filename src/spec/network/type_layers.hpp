@@ -42,6 +42,9 @@ void mark_ends(const Place& row, std::vector<std::string>& kinds);
 /// kinds that there are, and the last; or more layers of the same kinds with the same ends. Null: none.
 const JsonValue* recorded_state(const Place& row, const Place& known, const std::vector<std::string>& kinds);
 
+/// The numbers of the layers that a row of text runs: all but those of kinds that are `idle`.
+std::vector<std::int64_t> layers_run(const Place& row, const std::vector<std::string>& kinds);
+
 /// A kind of layer by the name that it has in the recording: older configurations name some in another way.
 const JsonValue& known_as(const Place& row, const JsonValue& kind);
 

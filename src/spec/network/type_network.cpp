@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "spec/network/type_condition.hpp"
+#include "spec/network/type_layers.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::network {
@@ -261,13 +262,15 @@ class Maker {
             inside.node.refuse("its layers are run in no known way");
         first = one.items[1].integer;
         const std::int64_t each = one.items[2].integer;
-        const auto count = static_cast<std::int64_t>(config_.kinds.size());
+        const std::vector<std::int64_t> run = layers_run(type_.member("layers"), config_.kinds);
+        const std::int64_t count = std::ssize(run);
         if (each < 0 || each > 1000) inside.node.refuse("its layers make too many values");
         for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t layer = run[static_cast<std::size_t>(i)];
             const JsonValue* part = &one.items[i == 0 ? 3 : 5];
-            if (i > 0 && i < count - 1) part = one.items[4].find(config_.kinds[static_cast<std::size_t>(i)]);
+            if (i > 0 && i < count - 1) part = one.items[4].find(config_.kinds[static_cast<std::size_t>(layer)]);
             if (!part || part->kind != JsonKind::list) inside.node.refuse("a kind of layer is not among those it runs");
-            const std::int64_t outer = std::exchange(inside.layer, i);
+            const std::int64_t outer = std::exchange(inside.layer, layer);
             const std::int64_t by = (i > 0 ? i - 1 : 0) * each;
             for (const JsonValue& row : part->items)
                 instruction(renumbered(written(row), by, first), inside, made, depth);

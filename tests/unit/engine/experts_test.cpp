@@ -1,8 +1,10 @@
 // Operators of mixtures of experts, as PyTorch 2.11.0 allocates on a CUDA runtime without a device.
+#include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/grouped_mm.hpp"
 #include "engine/ops/index.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/recorded.hpp"
@@ -45,6 +47,21 @@ TEST_CASE("an index is sorted by as many bits as its largest row has") {
     CHECK(index_scratch_bytes({8, 0}, 8192, 17) == 140799);
     CHECK(index_scratch_bytes({9, 0}, 70000, 9) == 1141247);
     CHECK(index_scratch_bytes({7, 5}, 70000, 9) == 1150463);
+}
+
+// derivatives.yaml index_add: the index and the source are kept, the source's gradient is picked.
+TEST_CASE("rows that are added or copied at places have a gradient of their own") {
+    Recorded r;
+    const Tensor ids = empty(r.session, {6}, DType::int64), rows = r.leaf({6, 8}, DType::bfloat16);
+    const Tensor into = zeros(r.session, {4, 8}, DType::bfloat16);
+    Tensor out;
+    CHECK(r.events([&] { out = index_add(into, ids, rows); }) == ExpertSizes{4 * 8 * 2});
+    backward(sum_all(out));
+    CHECK(rows.grad().sizes() == rows.sizes());
+    const Tensor copied = r.leaf({6, 8}, DType::bfloat16), place = zeros(r.session, {6, 8}, DType::bfloat16);
+    CHECK(r.events([&] { index_copy_in_place(place, ids, copied); }).empty());
+    backward(sum_all(place));
+    CHECK(copied.grad().sizes() == copied.sizes());
 }
 
 TEST_CASE("grouped products take scratch on capability 9 in bfloat16 only") {

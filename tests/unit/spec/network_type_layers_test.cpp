@@ -41,6 +41,17 @@ TEST_CASE("a letter for each layer says how many there are, which kinds, and in 
     CHECK(read(R"("mamba_num_heads": 16)").starts_with("config.json /num_hidden_layers: 0 layers"));
 }
 
+TEST_CASE("layers that look at images alone stand at the places that a key lists") {
+    const auto read = [](std::string_view keys) {
+        return read_of("mllama_text_model", fmt::format(R"("intermediate_size": 176, "pad_token_id": 0{})", keys));
+    };
+    CHECK(read(R"(, "num_hidden_layers": 5, "cross_attention_layers": [1, 3])") == "5 layers");
+    CHECK(read(R"(, "num_hidden_layers": 4, "cross_attention_layers": [])") == "4 layers");
+    CHECK(read(R"(, "num_hidden_layers": 4, "cross_attention_layers": [0])") ==
+          "config.json /layer_types: layers in such an order were not recorded for this type");
+    CHECK(read("") == "config.json /cross_attention_layers: the key is missing");
+}
+
 TEST_CASE("factors are so many numbers above zero") {
     const auto read = [](std::string_view factors) {
         return read_of("falcon_h1", fmt::format(R"("num_hidden_layers": 2, "mamba_d_ssm": 96, "mamba_n_heads": 8,

@@ -21,7 +21,7 @@ HEADS = {"causal_lm": "AutoModelForCausalLM", WHOLE: "AutoModelForImageTextToTex
 
 #: Parts of text that AutoModelForCausalLM knows by their whole alone, of which it loads the part (5.17.0 models/auto/auto_factory.py from_pretrained:
 #: model_class.config_class == config.sub_configs["text_config"]).
-BY_WHOLE = {"emu3_text_model": "emu3"}
+BY_WHOLE = {"emu3_text_model": "emu3", "mllama_text_model": "mllama"}
 
 
 class NotFound(Exception):

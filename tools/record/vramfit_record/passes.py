@@ -14,7 +14,7 @@ from typing import Any, Iterator
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from . import values
+from . import experts, values
 from .device import CUDA, replaced
 from .functions import LOOKS, MODES, OF_DATA, grouped_mm, in_loss, is_sized_by_values, leaves, may_be_known, renamed, storage_of, writes
 from .loops import Counted, Index, Loop
@@ -362,7 +362,7 @@ def watching(record: Pass) -> Iterator[None]:
 
     places = Counted(record.rounds).put(record.network)
     try:
-        with replaced([(torch.nn.Module, "__call__", called), (torch.nn.Module, "__setattr__", set_buffer), (torch.autograd.Function, "apply", classmethod(applied))]):
+        with replaced([(torch.nn.Module, "__call__", called), (torch.nn.Module, "__setattr__", set_buffer), (torch.autograd.Function, "apply", classmethod(applied)), *experts.replacements(record.network)]):
             yield
     finally:
         for place in places:

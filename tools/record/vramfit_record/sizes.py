@@ -98,7 +98,7 @@ class Fit:
             if direction := direction_of(terms):
                 self.products.setdefault(direction, (name, terms))
         self.sums: dict[tuple[int, ...], str] = {}
-        for name, terms in (*self.of_parts(), *self.of_linear_attention(), *self.of_state_space(), *self.of_rounded(), *self.of_one_matrix()):
+        for name, terms in (*self.of_parts(), *self.of_experts(), *self.of_linear_attention(), *self.of_state_space(), *self.of_rounded(), *self.of_one_matrix()):
             self.sums.setdefault(terms, name)
 
     def of_keys(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -161,6 +161,12 @@ class Fit:
             for groups in (1, 8):  # of heads, each with states of its own
                 yield f"2*hidden_size+{2 * groups}*{state}", tuple(2 * h + 2 * groups * d for h, d, _ in rows)
                 yield f"4*hidden_size+{2 * groups}*{state}+{heads}", tuple(4 * h + 2 * groups * d + n for h, d, n in rows)
+
+    def of_experts(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Experts that compute something beside those that give back what they are given (transformers modeling_longcat_flash.py)."""
+        names = ("n_routed_experts", "zero_expert_num")
+        if all(name in self.keys for name in names):
+            yield "+".join(names), tuple(map(sum, zip(*(self.keys[name] for name in names))))
 
     def of_linear_attention(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Keys of all heads beside values of all heads (gated delta rules), also of the heads that share a key."""

@@ -43,6 +43,14 @@ Tensor sum(const Arguments& a) {
     return pointwise_result(mask, DType::float32, Op::add);
 }
 
+/// Tensor.div(number, rounding_mode) of integers gives integers.
+Tensor divided(const Arguments& a) {
+    if (!a.find("rounding_mode")) return binary<div, div>(a);
+    const Tensor t = a.tensor(0);
+    if (is_floating(t.dtype()) || Arguments::is_tensor(a.at(1))) a.refuse("an option");
+    return pointwise_result(t, t.dtype(), Op::div);
+}
+
 /// Tensor.mul(other), of complex numbers too.
 Tensor times(const Arguments& a) {
     if (!a.makes_complex() || !Arguments::is_tensor(a.at(0)) || !Arguments::is_tensor(a.at(1)))
@@ -219,7 +227,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.polar", turned},
     {"torch.view_as_complex", as_complex},
     {"torch.view_as_real", unary<view_as_real>},
-    {"torch.Tensor.div", binary<div, div>},
+    {"torch.Tensor.div", divided},
     {"torch.Tensor.neg", unary<neg>},
     {"torch.rsqrt", unary<rsqrt>},
     {"torch.Tensor.rsqrt", unary<rsqrt>},

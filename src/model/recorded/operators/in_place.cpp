@@ -79,6 +79,16 @@ Tensor scattered_in_place(const Arguments& a) {
     return t;
 }
 
+/// Tensor.index_copy_(0, places, source) into a tensor that needs no gradient.
+Tensor rows_copied_in_place(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    const Tensor ids = a.tensor(2), source = a.tensor(3);
+    const bool plain = a.integer(a.at(1)) == 0 && ids.dim() == 1 && ids.dtype() == DType::int64 && !t.requires_grad();
+    if (!plain || t->is_view || source.dtype() != t.dtype()) a.refuse("such places");
+    index_copy_in_place(t, ids, source);
+    return t;
+}
+
 /// Random numbers into a tensor that needs no gradient.
 Tensor filled_by_chance(const Arguments& a) {
     Tensor t = a.tensor(0);
@@ -118,6 +128,7 @@ constexpr NamedOperator kInPlace[] = {
     {"torch.Tensor.fill_", filled},
     {"torch.Tensor.copy_", copied_in_place},
     {"torch.Tensor.scatter_", scattered_in_place},
+    {"torch.Tensor.index_copy_", rows_copied_in_place},
     {"torch.Tensor.add_", added},
     {"torch.Tensor.__iadd__", added},
     {"torch.Tensor.mul_", multiplied},

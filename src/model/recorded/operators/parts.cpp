@@ -40,9 +40,16 @@ std::vector<Tensor> chunked(const Arguments& a) {
     return chunk(t, parts, dim);
 }
 
+std::vector<Tensor> unbound(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (const network::Argument* dim = a.find(1, "dim"); dim && a.integer(*dim) != 0) a.refuse("another dimension");
+    if (!same(t.size(0), Size(static_cast<std::int64_t>(a.results())))) a.refuse("another number of parts");
+    return unbind(t);
+}
+
 constexpr NamedOperator kParts[] = {
     {"torch.Tensor.split", split},   {"torch.split", split},   {"torch.functional.split", split},
-    {"torch.Tensor.chunk", chunked}, {"torch.chunk", chunked},
+    {"torch.Tensor.chunk", chunked}, {"torch.chunk", chunked}, {"torch.Tensor.unbind", unbound},
 };
 
 }  // namespace

@@ -111,6 +111,7 @@ constexpr NamedOperator kReductions[] = {
     {"torch.diff", differences},
     {"torch.Tensor.__bool__", read_by_host},
     {"torch.Tensor.item", read_by_host},
+    {"torch.Tensor.tolist", read_by_host},
 };
 
 }  // namespace

@@ -99,7 +99,16 @@ Tensor places_selected(const Arguments& a) {
     return index_select(a.tensor(0), ids, a.integer(*dim));
 }
 
+/// Tensor.index_add(0, places, source) of a tensor that needs no gradient.
+Tensor added_at(const Arguments& a) {
+    const Tensor t = a.tensor(0), ids = a.tensor(2), source = a.tensor(3);
+    const bool plain = a.integer(a.at(1)) == 0 && ids.dim() == 1 && ids.dtype() == DType::int64 && !t.requires_grad();
+    if (!plain || a.find("alpha") || source.dtype() != t.dtype()) a.refuse("such places or an option");
+    return index_add(t, ids, source);
+}
+
 constexpr NamedOperator kSelections[] = {
+    {"torch.Tensor.index_add", added_at},
     {"torch.topk", largest},
     {"torch.Tensor.topk", largest},
     {"torch.sort", sorted},

@@ -396,12 +396,13 @@ class Network:
     def layers(self, one: Any, below: Any, seen: set[str], code: list[Any]) -> int:
         """Appends what runs the layers; returns by how much the numbers of values behind it are higher."""
         _, p, c, first, middle, last = one
-        n = len(self.config.kinds)
-        for i, kind in enumerate(self.config.kinds):
-            part = first if i == 0 else last if i == n - 1 else middle.get(kind)
+        run = [(i, kind) for i, kind in enumerate(self.config.kinds) if kind not in self.type["layers"].get("idle", [])]
+        n = len(run)
+        for at, (i, kind) in enumerate(run):
+            part = first if at == 0 else last if at == n - 1 else middle.get(kind)
             if part is None:
                 raise NotKnown(f"layer_types: {kind} between others")
-            for row in moved(list(map(self.written, part)), max(0, i - 1) * c, p):
+            for row in moved(list(map(self.written, part)), max(0, at - 1) * c, p):
                 self.instruction(row, i, below, seen, code)
         return max(0, n - 2) * c
 

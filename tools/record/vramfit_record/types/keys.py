@@ -12,8 +12,8 @@ from typing import Any
 import transformers
 
 from .alternatives import Chosen
-from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS)
+from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, IDLE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, SPARSE_STATES, STATES
@@ -50,7 +50,7 @@ class Keys:
         self.second = SECOND.get(self.model_type, {})
         self.of_kinds = SIZES_OF_KINDS.get(self.model_type, {})
         self.count = "" if self.second else next((name for name in COUNTS if name in self.defaults), "")
-        self.list = "layer_types" if self.second or self.shared or self.model_type in BY_PLACES else "" if self.count else LIST_OF.get(self.model_type) or next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
+        self.list = LIST_OF.get(self.model_type) or ("layer_types" if self.second or self.shared or self.model_type in BY_PLACES else "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), ""))
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
         self.is_mixture = bool(EXPERTS & set(self.defaults))
         self.is_simple = self.is_mixture or model_is_long(self.model_type) or bool(self.parts)
@@ -63,7 +63,7 @@ class Keys:
         self.own_rope = "rope_parameters" in self.defaults and self.model_type not in ROPE_OF_KINDS
         if self.own_rope:
             self.states[ROPE_TYPE] = [None]
-        if "num_key_value_heads" in self.states and not any("num_key_value_heads" in pair for pair in FEWER.get(self.model_type, ())):
+        if "num_key_value_heads" in self.states and self.model_type not in OWN_HEADS and not any("num_key_value_heads" in pair for pair in FEWER.get(self.model_type, ())):
             self.states[EQUAL_HEADS] = [False, True]
         self.pairs = {f"{a} == {b}": (a, b) for a, b in PAIRS if a in self.states and b in self.states}
         self.states |= {name: [name in EQUAL_IN_BASE, name not in EQUAL_IN_BASE] for name in self.pairs}
@@ -179,7 +179,7 @@ class Keys:
         row: dict[str, Any] = {"key": key, **({"default": self.defaults[key]} if key in self.defaults else {})}
         for name in LISTS:  # a list that is not asked for: as long as all of it is of one kind
             if name not in (self.list, *self.second.values()) and not (self.count and name == "mlp_layer_types") and isinstance(self.defaults.get(name), list):
-                kinds = self.made({**{k: v for k, v in self.values(self.base(), 0).items() if k != self.list}, key: 512})[name]
+                kinds = self.made({**{k: v for k, v in self.values(self.base(), 0).items() if k not in (self.list, *self.second.values())}, key: 512})[name]
                 if len(set(kinds)) > 1:
                     row["most"] = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
         if self.count:
@@ -194,6 +194,7 @@ class Keys:
             kinds = self.kinds_by_default(key)
             row |= {"names": LEGACY[self.model_type]} if self.model_type in LEGACY else {}
             row |= {"places": AT_PLACES[self.model_type]} if self.model_type in AT_PLACES else {}
+            row |= {"idle": IDLE[self.model_type]} if self.model_type in IDLE else {}
             row |= {"letters": LETTERS[self.model_type]} if self.model_type in LETTERS else {}
             found = kinds and next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
             if found:
@@ -215,7 +216,7 @@ class Keys:
         if "count" in self.second:
             return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
         values = {k: v for k, v in self.values(self.base(), 0).items() if k not in (self.second["list"], self.of_kinds.get("key"))}
-        kinds = self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]
+        kinds = self.made({**values, key: 48, self.list: [self.states[LAYERS][-1][-1].split("+")[-1]] * 48})[self.second["list"]]
         begin = kinds[:kinds.index(SPARSE)]
         assert set(kinds[len(begin):]) == {SPARSE}
         return {**row, **({"begin": begin} if begin else {}), "pattern": [SPARSE]}
@@ -335,7 +336,7 @@ class Keys:
 
     def in_two_ways(self, kinds: list[str]) -> dict[str, Any]:
         """What a config.json says of layers that differ in two ways."""
-        ways, attention = zip(*(kind.split("+") for kind in kinds))
+        ways, attention = zip(*(kind.split("+")[-2:] for kind in kinds))
         if "step" in self.second:
             return {self.list: list(attention), "no_rope_layers": [int(kind != "full_attention") for kind in attention], "moe_layers": [i for i, way in enumerate(ways) if way == SPARSE]}
         by = {self.second["list"]: list(ways)} if "list" in self.second else {self.second["count"]: ways.count(DENSE)}

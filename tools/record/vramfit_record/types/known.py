@@ -20,12 +20,12 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "laurel_rank": (21, 33, 45), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (6, 2, 5)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291), "local_attention": (1034, 1154, 1278),
-    "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
+    "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_head_dim": (20, 36, 28), "linear_num_heads": (14, 18, 10), "linear_num_value_heads": (14, 20, 27),
     "mamba_num_heads": (40, 16, 24), "mamba_head_dim": (22, 10, 26), "ssm_state_size": (36, 44, 28), "moe_latent_size": (68, 92, 124), "moe_shared_expert_intermediate_size": (184, 232, 88),
     "mamba_d_ssm": (224, 440, 320), "mamba_dt_rank": (21, 33, 45), "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28), "num_heads": (16, 40, 32), "state_size": (36, 44, 28), "time_step_rank": (21, 33, 45),
     "dim_head": (40, 24, 56), **dict.fromkeys(("dim_ff", "d_inner"), (208, 344, 392)), "router_hidden_size": (84, 132, 156), "swa_num_attention_heads": (30, 18, 28), "swa_num_key_value_heads": (5, 9, 7), "swa_head_dim": (28, 44, 36),
     "sliding_window_size": (1031, 1153, 1277), "d_rel": (22, 38, 14), "rel_extent": (1063, 1187, 1301), "unpadded_vocab_size": (317, 443, 251), "input_embedding_size": (100, 148, 172), "output_embedding_size": (236, 268, 204),
-    "prefix_dense_intermediate_size": (216, 296, 248), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94),
+    "prefix_dense_intermediate_size": (216, 296, 248), "dense_intermediate_size": (216, 296, 248), "expert_ffn_hidden_size": (136, 152, 104), "zero_expert_num": (13, 27, 19), "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94),
     "index_topk": (1033, 1163, 1283), "index_n_heads": (11, 9, 17), "index_head_dim": (98, 66, 122)}
 #: Sizes of one type: Python loops compute its sines of positions (5.17.0 modeling_marian.py MarianSinusoidalPositionalEmbedding), or all pairs of positions are
 #: looked up (modeling_prophetnet.py compute_all_stream_relative_buckets).
@@ -35,6 +35,7 @@ SIZES_OF["diffllama"] = {"num_attention_heads": (24, 16, 20)}
 #: Types whose sliding layers have twice the pairs of keys and values, which are repeated even so.
 TWICE_THE_PAIRS = ("mimo_v2_flash",)
 SIZES_OF |= dict.fromkeys(TWICE_THE_PAIRS, {"num_attention_heads": (24, 16, 20)})
+SIZES_OF["minimax_m3_vl_text"] = {"index_n_heads": (11, 9, 19), "rotary_dim": (26, 14, 38)}
 SIZES_OF["nemotron_h"] = {"num_experts_per_tok": (2, 3, 7)}  # others give with the heads of its state space the number of chunks of a row
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "diffllama": {"num_key_value_heads": (8, 4, 2)}, "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
@@ -44,7 +45,7 @@ POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
 SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 112, {"hidden_size": (1792, 2240, 3360)}),
                                                          "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
 QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
-DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid")  # layers of linear attention beside those of full attention
+DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid", "kimi_linear")  # layers of linear attention beside those of full attention
 MAMBAS = ("mamba", "falcon_mamba")  # whose states are collected round by round
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba", "falcon_h1")
@@ -73,6 +74,9 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                                                   "use_mambapy": [False], "use_associative_scan": [True]}),
                                          # As its small models are published: no experts.
                                          "jamba": {"num_experts": [1], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "hidden_act": ["silu"], "attention_dropout": [0.0], "use_mambapy": [False], "use_associative_scan": [True]},
+                                         "hy_v4": {**RARE, "hc_mult": [4], "n_group": [1], "topk_group": [1], "norm_topk_prob": [True], "n_shared_experts": [1], "learnable_sink_init": [0.0]},
+                                         "jetmoe": {"num_attention_heads": []},
+                                         "kimi_linear": {**RARE, "q_lora_rank": [None], "num_expert_group": [1], "n_group": [1], "topk_group": [1], "moe_renormalize": [True], "norm_topk_prob": [True]},
                                          "big_bird": {"attention_type": ["block_sparse", "original_full"]},
                                          "xlnet": {"use_mems_train": [False], "bi_data": [False], "same_length": [False]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
@@ -103,6 +107,10 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
                                             "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
                                             "zamba": [["linear_attention", "hybrid", "linear_attention", "hybrid", *last] for last in ((), ("linear_attention",))],
+                                            "minimax_m3_vl_text": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+full_attention"], ["sparse+full_attention"] * 4],
+                                            "kimi_linear": [["dense+linear_attention", "dense+linear_attention", "sparse+full_attention", "sparse+linear_attention", f"sparse+{kind}"] for kind in ("full_attention", "linear_attention")],
+                                            "hy_v4": [["first+dense+full", "sparse+full", "sparse+shared", f"sparse+{kind}"] for kind in ("full", "shared")],
+                                            "mllama_text_model": [["full_attention", "cross_attention", "full_attention", "full_attention"], ["full_attention"] * 4],
                                             "cohere_compass_text": [*(["sliding_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")), ["full_attention"] * 4],
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
@@ -110,14 +118,17 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
 #: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS), the last one's attention a bias
 #: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block), has no norm (modeling_modernbert_decoder.py) or no choice of a layer before it (modeling_glm_moe_dsa.py GlmMoeDsaModel).
 ENDS: dict[str, dict[str, str]] = {"openai-gpt": {"first": "first"}, "gpt_neox_japanese": {"last": "last"},
-                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa", "rwkv"), {"first": "first"})}
+                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa", "hy_v4", "rwkv"), {"first": "first"})}
 #: A text with a letter for each layer, where there is no list (5.17.0 configuration_nemotron_h.py NemotronHConfig._pattern_to_list).
 LETTERS = {"nemotron_h": {"key": "hybrid_override_pattern", "kinds": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}}}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
 AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"},
-             "bamba": {"key": "attn_layer_indices", "kind": "full_attention", "other": "linear_attention"}}
+             "bamba": {"key": "attn_layer_indices", "kind": "full_attention", "other": "linear_attention"},
+             "mllama_text_model": {"key": "cross_attention_layers", "kind": "cross_attention", "other": "full_attention"}}
 #: Types that say the kinds of their layers in that way alone.
-BY_PLACES = ("bamba",)
+BY_PLACES = ("bamba", "mllama_text_model")
+#: Kinds of layers that no row of text runs: those that look at images (5.17.0 modeling_mllama.py MllamaTextModel.forward).
+IDLE = {"mllama_text_model": ["cross_attention"]}
 #: Entries of rotary embeddings that may be there with the class's own value.
 ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(QWEN3_5, {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
@@ -132,10 +143,12 @@ TOGETHER = {"gemma4_unified_text": (("attention_k_eq_v", "num_key_value_heads", 
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
 ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0, "index_topk_freq": 1, "index_topk_pattern": None}
 #: The same of one type, and another name of a key that its class takes.
-ARGUMENTS_OF: dict[str, dict[str, Any]] = {**dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {"num_experts": None}), "axk2": {"first_k_dense_replace": 1, "moe_layer_freq": 1}, "falcon_mamba": {"use_falcon_mambapy": False}}
+ARGUMENTS_OF: dict[str, dict[str, Any]] = {**dict.fromkeys(("deepseek_v32", "glm_moe_dsa"), {"num_experts": None}), "axk2": {"first_k_dense_replace": 1, "moe_layer_freq": 1}, "kimi_linear": {"first_k_dense_replace": 1, "linear_attn_config": None}, "minimax_m3_vl_text": {"sparse_attention_config": None, "moe_layer_freq": None}, "falcon_mamba": {"use_falcon_mambapy": False}}
 #: Decoders of networks that have an encoder too, and whose other names of keys are the encoder's.
 DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", "pegasus", "plbart", "whisper", "prophetnet", "bigbird_pegasus")
 OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
+#: Each layer has two attentions and two feed-forward parts (5.17.0 modeling_longcat_flash.py LongcatFlashModel.__init__).
+OF_DECODERS["longcat_flash"] = {"num_hidden_layers": "num_layers"}
 OF_DECODERS["prophetnet"] = {"num_hidden_layers": "num_decoder_layers", "num_attention_heads": "num_decoder_attention_heads"}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
@@ -147,7 +160,10 @@ NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2
            "router_aux_loss_coef",  # of output_router_logits, which is not recorded
            "attention_types"}  # of gpt_neo: what attention_layers says in a shorter way
 #: Parts that the class makes of a configuration, and what it compares them with, of which its network has nothing.
-NO_PART_OF: dict[str, set[str]] = {"moshi": {"audio_encoder_config", "depth_decoder_config", "num_codebooks"}}
+NO_PART_OF: dict[str, set[str]] = {"moshi": {"audio_encoder_config", "depth_decoder_config", "num_codebooks"},
+                              "longcat_flash": {"num_hidden_layers"},  # twice num_layers whatever is said
+                              "jetmoe": {"aux_loss_coef"},  # of output_router_logits, which is not recorded
+                              "minimax_m3_vl_text": {"hidden_act"}}  # silu whatever is said (5.17.0 configuration_minimax_m3_vl.py __post_init__)
 #: Switches of all classes: they have the value that they have.
 OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encoder_decoder", "chunk_size_feed_forward", "per_layer_config"}
 #: Scaled rotary embeddings: entries that have to be there, and some that may. They decide about frequencies, which are made when the network is.
@@ -169,7 +185,9 @@ EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
 #: What a class computes of another key whatever is said (5.17.0 configuration_modernbert_decoder.py __post_init__).
-OF_OTHERS = {"modernbert-decoder": {"sliding_window": "=local_attention//2"}}
+OF_OTHERS = {"modernbert-decoder": {"sliding_window": "=local_attention//2"}, "jetmoe": {"num_attention_heads": "=num_key_value_heads*num_experts_per_tok"}}
+#: Types whose heads of attention are computed so: there are always more than pairs of keys and values.
+OWN_HEADS = ("jetmoe",)
 #: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
 SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",), "phimoe": ("head_dim",), "falcon_h1": ("head_dim",)}
 #: The part of each head that is turned where nothing is said, which published models say (modeling_rope_utils.py: 1.0).
@@ -182,17 +200,19 @@ STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
 TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}, "zamba": {"attention_hidden_size": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE), "falcon_h1": {"mamba_d_head": ("mamba_d_ssm", "mamba_n_heads")},
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "xlnet": {"d_head": ("hidden_size", "num_attention_heads")}, "zamba": {"attention_hidden_size": ("hidden_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2", "hy_v4", "kimi_linear", "longcat_flash"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "xlnet": {"d_head": ("hidden_size", "num_attention_heads")}, "zamba": {"attention_hidden_size": ("hidden_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type", "indexer_types")
 #: Types that have a list with a single kind before the one that tells their layers apart.
-LIST_OF = {"axk2": "mlp_layer_types"}
+LIST_OF = {"axk2": "mlp_layer_types", "hy_v4": "indexer_types"}
+#: Types whose layers hand on what one of those before them has chosen (5.17.0 modeling_hy_v4.py HYV4Model.forward topk_indices).
+CARRIED = ("hy_v4",)
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
 #: Types whose layers differ in two ways at once: beside their list of attention, feed-forward layers are dense or sparse by a list of their own, or dense
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = SECOND["minimax_m3_vl_text"] = SECOND["hy_v4"] = SECOND["kimi_linear"] = {"list": "mlp_layer_types"}
 #: Lists with a size for each layer, which layers of one attention share: the list, the key that all layers have without it, and the name of the size of each kind.
 SIZES_OF_KINDS: dict[str, dict[str, Any]] = {"laguna": {"key": "num_attention_heads_per_layer", "default": "num_attention_heads",
                                                        "names": {"full_attention": "heads_of_full_attention", "sliding_attention": "heads_of_sliding_attention"}}}

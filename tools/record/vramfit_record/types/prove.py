@@ -5,11 +5,11 @@ import json
 import random
 from typing import Any, Iterator
 
+from .carried import evened
 from .draw import drawn
 from .instantiate import NotKnown, instantiate
 from .keys import Keys
 from .normal import difference, normal
-from .sharing import hoisted
 from ..record import record_network
 
 
@@ -34,4 +34,4 @@ def proofs(type_: dict[str, Any], count: int, seed: int = 0) -> Iterator[tuple[d
             yield config, f"refused by the class: {recorded['refused'][0]['reason']}"
             continue
         done += 1
-        yield config, difference(normal(made), normal(hoisted(recorded)))
+        yield config, difference(normal(made), normal(evened(recorded)))

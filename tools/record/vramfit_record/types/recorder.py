@@ -11,11 +11,12 @@ import transformers
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
+from .carried import evened
 from .keys import Keys
-from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
                     NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
-from .sharing import hoisted, with_layers
+from .sharing import with_layers
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
 
@@ -58,7 +59,7 @@ class TypeRecorder:
             made = record_network(configs[0], self.keys.head, self.keys.variants, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
         if problem := problem_of(made):
             raise NotRecorded(problem)
-        made = hoisted(made)
+        made = evened(made)
         if each := SIZE_OF_EACH.get(self.keys.model_type):
             made = with_layers(made, len(chosen[LAYERS]), self.keys.names.get("num_hidden_layers", "num_hidden_layers"), each)
         kept = [row for row in made["network"].pop("conditions", []) if row[1] not in SHOWN]
@@ -141,7 +142,7 @@ class TypeRecorder:
             self.tried({**base, **dict(zip(group, values))})
 
     def trees(self) -> list[tuple[Chosen, Tree]]:
-        return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers).whole()) for chosen, made in self.documents.values()]
+        return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers, IDLE.get(self.keys.model_type)).whole()) for chosen, made in self.documents.values()]
 
     def merged(self) -> Alternatives:
         found = Alternatives()

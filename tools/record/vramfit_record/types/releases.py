@@ -8,10 +8,10 @@ from typing import Any
 
 import transformers
 
+from .carried import evened
 from .instantiate import instantiate
 from .normal import difference, normal
 from .parts import type_of
-from .sharing import hoisted
 from .keys import Keys
 from ..record import record_network
 
@@ -38,7 +38,7 @@ def different(type_: dict[str, Any], configs: list[dict[str, Any]]) -> str:
             recorded = record_network(transformers.AutoConfig.for_model(config["model_type"], **values), keys.head, keys.variants)
         except Exception as error:  # noqa: BLE001  the library's own refusal
             return f"{type(error).__name__}: {str(error)[:150]}"
-        made, there = instantiate(type_, config), hoisted(recorded)
+        made, there = instantiate(type_, config), evened(recorded)
         if found := difference(normal(by_engine(made)), normal(by_engine(there))):
             return found
         if more := conditions(there) - conditions(made):

@@ -94,22 +94,22 @@ def with_layers(document: dict[str, Any], layers: int, key: str, size: str) -> d
     return {**document, **json.loads(text)}
 
 
-def with_layer(parts: list[list[Any]]) -> list[list[Any]]:
-    """Instructions of each layer, with "=layer" where an argument is the layer's number."""
+def with_layer(parts: list[list[Any]], layers: list[int]) -> list[list[Any]]:
+    """Instructions of each of these layers, with "=layer" where an argument is the layer's number."""
     calls = [[row for row in part if row[0] == "call"] for part in parts]
     if len(parts) < 3 or len({len(rows) for rows in calls}) > 1:
         return parts
     for rows in zip(*calls):
-        for row, arguments in zip(rows, numbered([row[2] for row in rows])):
+        for row, arguments in zip(rows, numbered([row[2] for row in rows], layers)):
             row[2] = arguments
     return parts
 
 
-def numbered(values: list[Any]) -> list[Any]:
+def numbered(values: list[Any], layers: list[int]) -> list[Any]:
     if all(isinstance(v, list) for v in values) and len({len(v) for v in values}) == 1:
-        columns = [numbered(list(column)) for column in zip(*values)]
+        columns = [numbered(list(column), layers) for column in zip(*values)]
         return [list(row) for row in zip(*columns)] if columns else values
-    if all(isinstance(v, int) and not isinstance(v, bool) and v == i for i, v in enumerate(values)):
+    if all(isinstance(v, int) and not isinstance(v, bool) and v == i for i, v in zip(layers, values)):
         return ["=layer"] * len(values)
     return values
 

@@ -6,7 +6,7 @@ each kind of layer, with `*` for their number, and calls of them as one instruct
     ["layers", p, c, first, {kind: middle}, last]
 
 Values from number p on belong to the loop: each layer makes c of them. `middle` has the numbers of the second layer, `last` those of the second of two;
-so have the instructions behind it.
+so have the instructions behind it. Layers of kinds that are `idle` are not among them.
 """
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class NotFolded(Exception):
 
 
 class Trees:
-    """`kinds`: the kind of each decoder layer; `towers`: lists of layers that are all alike and that no program runs, and the key with their number."""
+    """`kinds`: the kind of each decoder layer; `towers`: lists of layers that are all alike and that no program runs, and the key with their number; `idle`: kinds that no program runs."""
 
-    def __init__(self, document: dict[str, Any], kinds: list[str], towers: dict[str, str] | None = None) -> None:
+    def __init__(self, document: dict[str, Any], kinds: list[str], towers: dict[str, str] | None = None, idle: list[str] | None = None) -> None:
         self.document, self.kinds, self.towers = document, kinds, towers or {}
+        self.run = [i for i, kind in enumerate(kinds) if kind not in (idle or ())]
         self.list = self.layer_list(document["root"], "")
         if self.list is None:
             raise NotFolded(f"no list of {len(kinds)} layers")
@@ -120,12 +121,15 @@ class Trees:
         return {"body": program, "below": below}
 
     def folded(self, program: Any, layers: list[tuple[int, int]]) -> Any:
-        if [i for _, i in layers] != list(range(len(self.kinds))):
+        if [i for _, i in layers] != self.run:
             raise NotFolded(f"{program['class']} runs the layers in another order")
         code = program["code"]
 
         def behind(at: int) -> int:
-            return at + 1 + (at + 1 < len(code) and code[at + 1][0] == "end")
+            at += 1
+            while at < len(code) and is_alias(code[at]):
+                at += 1
+            return at + (at < len(code) and code[at][0] == "end")
         places = [at for at, _ in layers]
         between = [row[0] for row in code[behind(places[0]):places[1]]] if len(places) > 1 else []
         begin = places[0] - len(between)
@@ -135,17 +139,18 @@ class Trees:
                 begin -= 1
                 others -= code[begin][0] != "end"
         starts = [begin, *map(behind, places)]
-        parts = with_layer([code[a:b] for a, b in zip(starts, starts[1:])])
-        outside = min(len(code[at][4]) for at in places)  # values behind these have numbers in front of all others (hoisted)
-        made = [sum(map(len, map(made_by, part))) - len(code[at][4]) + outside for at, part in zip(places, parts)]
+        parts = with_layer([code[a:b] for a, b in zip(starts, starts[1:])], self.run)
+        results = [len(code[at][4]) + is_alias(code[at + 1]) for at in places]
+        outside = min(results)  # values behind these have numbers in front of all others (hoisted)
+        made = [sum(map(len, map(made_by, part))) - count + outside for count, part in zip(results, parts)]
         if len(set(made)) > 1:
             raise NotFolded(f"{program['class']}: layers make {sorted(set(made))} values")
-        p = len({row[1] for row in program["inputs"]}) + sum(len(made_by(row)) for row in code[:starts[0]]) + sum(len(code[at][4]) - outside for at in places)
+        p = len({row[1] for row in program["inputs"]}) + sum(len(made_by(row)) for row in code[:starts[0]]) + sum(results) - outside * len(results)
         c, n = made[0], len(parts)
         middle: dict[str, Any] = {}
         for i in range(1, n - 1):
             part = moved(parts[i], (1 - i) * c, p)
-            if middle.setdefault(self.kinds[i], part) != part:
+            if middle.setdefault(self.kinds[self.run[i]], part) != part:
                 raise NotFolded(f"{program['class']}: layers {i} and one before it are run in another way")
         back = -max(0, n - 2) * c
         loop = ["layers", p, c, parts[0], middle, moved(parts[-1], back, p) if n > 1 else None]
@@ -153,6 +158,14 @@ class Trees:
         if "keeps" in rest:
             rest["keeps"] = [k + back if k >= p else k for k in program["keeps"]]
         return {**program, "code": [*code[:starts[0]], loop, *moved(code[starts[-1]:], back, p)], **rest}
+
+
+#: What stands for a value that a layer hands on as it was given it (carried.py).
+ALIAS = "torch.Tensor.detach"
+
+
+def is_alias(row: Any) -> bool:
+    return row[0] == "call" and row[1] == ALIAS
 
 
 def leaf(body: Any) -> Tree:

@@ -16,6 +16,7 @@ class Device:
     def __init__(self) -> None:
         path = os.environ.get(VARIABLE)
         self.library = ctypes.CDLL(path) if path else None
+        self.count: int | None = None
         if self.library:
             for name in ("vramfit_managed", "vramfit_managed_peak"):
                 getattr(self.library, name).restype = ctypes.c_ulonglong
@@ -31,6 +32,7 @@ class Device:
 
     def tell_count(self, value: int | None) -> None:
         """How many elements nonzero() finds from now on; None: none."""
+        self.count = value
         if self.library:
             self.library.vramfit_tell_count(-1 if value is None else value)
 
@@ -45,12 +47,13 @@ class Device:
 
     @contextlib.contextmanager
     def counting(self, value: int) -> Iterator[None]:
-        """tell_count for a while."""
+        """tell_count for a while, then what was told before."""
+        before = self.count
         self.tell_count(value)
         try:
             yield
         finally:
-            self.tell_count(None)
+            self.tell_count(before)
 
     @contextlib.contextmanager
     def contents(self) -> Iterator[None]:

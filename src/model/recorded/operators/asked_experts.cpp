@@ -1,0 +1,131 @@
+// Experts that a library's own Python asks one by one, for the tokens that chose them: all have equally many, the first
+// ones one more where they cannot (tools/record/vramfit_record/experts.py; tools/trace answers the same).
+#include "engine/ops/copy.hpp"
+#include "engine/ops/copy_slices.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/nonzero.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/shape.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/view.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+/// How many of these rows each expert has.
+std::vector<Size> shares(const Arguments& a, const Size& rows, const Size& experts) {
+    const std::int64_t count = a.session().decide("experts that are asked one by one", experts);
+    const std::int64_t all = a.session().decide("rows of such experts", rows);
+    std::vector<Size> out;
+    for (std::int64_t i = 0; i < count; ++i) out.push_back(Size(all / count + (i < all % count ? 1 : 0)));
+    return out;
+}
+
+/// A list of Python's goes from its end on (CPython's list_dealloc).
+void end_list(std::vector<Tensor>& list) {
+    while (!list.empty()) list.pop_back();
+}
+
+// transformers 5.17.0 modeling_jetmoe.py JetMoeParallelExperts.forward.
+Tensor parallel_experts(const Arguments& a) {
+    const Tensor inputs = a.tensor(0), weight = a.tensor(1);
+    if (inputs.dim() != 2 || weight.dim() != 3) a.refuse("other than rows and a matrix for each expert");
+    model::read(weight);
+    const std::vector<Tensor> input_list = split_with_sizes(inputs, shares(a, inputs.size(0), weight.size(0)));
+    std::vector<Tensor> output_list;
+    for (const Tensor& input : input_list) output_list.push_back(functional_linear(input, select(weight, 0)));
+    Tensor results = cat(output_list, 0);
+    end_list(output_list);
+    return results;
+}
+
+// transformers 5.17.0 modeling_aria.py sequential_experts_gemm. What a name stands for goes once it stands for the
+// next expert's.
+Tensor sequential_experts_gemm(const Arguments& a) {
+    const Tensor token_states = a.tensor(0), weights = a.tensor(1);
+    if (token_states.dim() != 2 || weights.dim() != 3) a.refuse("other than rows and a matrix for each expert");
+    model::read(weights);
+    Tensor output = zeros(a.session(), {token_states.size(0), weights.size(2)}, token_states.dtype());
+    Tensor tokens, out;
+    Size start = 0;
+    for (const Size& count : shares(a, token_states.size(0), weights.size(0))) {
+        tokens = slice(token_states, 0, start, start + count);
+        out = matmul(tokens, select(weights, 0));
+        copy_into_slice(output, slice(detach(output), 0, start, start + count), out);
+        start += count;
+    }
+    return output;
+}
+
+/// torch.where(mask): the places of so many elements, a row for each dimension (ATen/native/TensorAdvancedIndexing.cpp
+/// nonzero_numpy; Nonzero.cu reads a dense copy).
+std::vector<Tensor> places_of(const Tensor& mask, const Size& count) {
+    const Tensor places = nonzero(contiguous(mask), count);
+    return {alias(places, {count}, {1}), alias(places, {count}, {1})};
+}
+
+/// Which experts have tokens: [experts, 1].
+Tensor experts_hit(const Tensor& expert_mask, const Size& count) {
+    Tensor sums = reduce(expert_mask, 0b110u, false, DType::int64, Op::sum);
+    const Tensor more = compare(Op::gt, sums);
+    sums.reset();
+    return nonzero(more, count);
+}
+
+// transformers 5.17.0 modeling_longcat_flash.py LongcatFlashExperts.forward: experts behind those of down_proj give
+// back what they are given.
+Tensor experts_or_identity(const Arguments& a) {
+    const Tensor hidden = a.tensor(0), index = a.tensor(1), weights = a.tensor(2), gate_up = a.tensor(3),
+                 down = a.tensor(4);
+    if (hidden.dim() != 2 || index.dim() != 2 || index.size(1) <= 1)
+        a.refuse("other than several experts of each token");
+    model::read(gate_up);
+    model::read(down);
+    const Size experts = gate_up.size(0);
+    const std::int64_t routed = a.session().decide("experts that compute something", down.size(0));
+    Tensor final_hidden = zeros_like(hidden);
+    const Tensor one_hot = zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64);
+    constexpr int kByExpert[] = {2, 1, 0};
+    const Tensor expert_mask = permute(one_hot, kByExpert);
+    std::vector<Size> counts = shares(a, index.numel(), experts);
+    while (counts.back().value() == 0) counts.pop_back();
+    const Tensor hit = experts_hit(expert_mask, static_cast<std::int64_t>(counts.size()));
+    std::vector<Tensor> places;
+    Tensor current_state, gate, up, current;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        places = places_of(select(expert_mask, 0), counts[i]);
+        current_state = index_rows(hidden, places[1]);
+        if (static_cast<std::int64_t>(i) >= routed) {
+            current = current_state;
+        } else {
+            std::vector<Tensor> parts = chunk(functional_linear(current_state, select(gate_up, 0)), 2, -1);
+            gate = std::move(parts[0]);
+            up = std::move(parts[1]);
+            current = mul(silu(gate), up);
+            current = functional_linear(current, select(down, 0));
+        }
+        current = mul(current, index_pairs(unsqueeze(weights, -1), places[1], places[0]));
+        index_add_in_place(final_hidden, places[1], to(current, hidden.dtype()));
+    }
+    return final_hidden;
+}
+
+constexpr NamedOperator kAskedExperts[] = {
+    {"experts.experts_or_identity", experts_or_identity},
+    {"experts.sequential_experts_gemm", sequential_experts_gemm},
+    {"experts.parallel_experts", parallel_experts},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> asked_expert_operators() { return kAskedExperts; }
+
+}  // namespace vramfit::model::recorded
