@@ -135,17 +135,28 @@ void check_processes(const network::Document& recording, const TrainPlan& plan, 
     if (second) check_units(recording, *second, plan.peft.has_value(), problems, refuse);
 }
 
+/// Whether a program calls a function that `is_one`.
+template <class IsOne>
+bool calls(const network::Document& recording, const IsOne& is_one) {
+    return std::any_of(recording.programs.begin(), recording.programs.end(), [&](const network::Program& program) {
+        return std::any_of(program.code.begin(), program.code.end(), [&](const network::Instruction& instruction) {
+            const auto* call = std::get_if<network::Call>(&instruction);
+            return call && is_one(std::string_view(call->function));
+        });
+    });
+}
+
 /// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback: functions for which a
 /// package is taken where it is installed.
 bool has_packages_functions(const network::Document& recording) {
-    const auto calls_one = [](const network::Program& program) {
-        return std::any_of(program.code.begin(), program.code.end(), [](const network::Instruction& instruction) {
-            const auto* call = std::get_if<network::Call>(&instruction);
-            return call && (call->function == "torch.linalg.solve_triangular" ||
-                            call->function == "torch.nn.functional.conv1d");
-        });
-    };
-    return std::any_of(recording.programs.begin(), recording.programs.end(), calls_one);
+    return calls(recording, [](std::string_view function) {
+        return function == "torch.linalg.solve_triangular" || function == "torch.nn.functional.conv1d";
+    });
+}
+
+/// tools/record/vramfit_record/experts.py: how such functions are named.
+bool asks_experts_one_by_one(const network::Document& recording) {
+    return calls(recording, [](std::string_view function) { return function.starts_with("experts."); });
 }
 
 /// Whether peft's names ask for the module: a suffix of its path.
@@ -287,12 +298,8 @@ void check_liger_patches(const network::Document& recording, const TrainPlan& pl
         refuse("Liger's kernels were not compared with recorded networks in several processes yet");
 }
 
-}  // namespace
-
-void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
-                     Notes& notes) {
-    const network::Document& recording = *model.recording;
-    check_recorded_release(recording, stack, problems, notes);
+/// How far the network was checked, and what of a run was assumed.
+void note_recording(const ModelSpec& model, const network::Document& recording, Notes& notes) {
     notes.push_back({NoteKind::recorded_network,
                      recording.of_type
                          ? fmt::format("the network is made of the recording of its type ({}, transformers {})",
@@ -307,6 +314,26 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
                          "rows of text are predicted: the towers for images or sound take memory, and adapters where "
                          "target_modules names their layers, but no row goes through them",
                          "rows with images need more"});
+    if (has_packages_functions(recording))
+        notes.push_back(
+            {NoteKind::recorded_network,
+             "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
+             "without flash-linear-attention, causal-conv1d and mamba-ssm, whose kernels need other memory",
+             "leave the packages out of the environment"});
+    if (asks_experts_one_by_one(recording))
+        notes.push_back({NoteKind::recorded_network,
+                         "each expert of this network computes by itself, for the tokens that chose it: equally many "
+                         "are assumed, and a router that prefers some experts needs more",
+                         "measure such a run"});
+}
+
+}  // namespace
+
+void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
+                     Notes& notes) {
+    const network::Document& recording = *model.recording;
+    check_recorded_release(recording, stack, problems, notes);
+    note_recording(model, recording, notes);
     // Networks with towers have a configuration of its own for the text part; what switches the cache off is the
     // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.
     const bool by_config =
@@ -317,12 +344,6 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
             "without checkpointing, and in evaluation, the text part keeps the keys and values of all layers until the "
             "loss is there, as its own configuration has use_cache, which was not recorded",
             "gradient_checkpointing true without evaluation, \"use_cache\": false in text_config, or trl's trainers");
-    if (has_packages_functions(recording))
-        notes.push_back(
-            {NoteKind::recorded_network,
-             "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
-             "without flash-linear-attention, causal-conv1d and mamba-ssm, whose kernels need other memory",
-             "leave the packages out of the environment"});
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };

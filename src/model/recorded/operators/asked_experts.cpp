@@ -24,6 +24,7 @@ namespace {
 std::vector<Size> shares(const Arguments& a, const Size& rows, const Size& experts) {
     const std::int64_t count = a.session().decide("experts that are asked one by one", experts);
     const std::int64_t all = a.session().decide("rows of such experts", rows);
+    if (count < 1 || count > 4096) a.refuse("more than 4096 experts that are asked one by one, or none");
     std::vector<Size> out;
     for (std::int64_t i = 0; i < count; ++i) out.push_back(Size(all / count + (i < all % count ? 1 : 0)));
     return out;
