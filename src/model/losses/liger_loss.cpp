@@ -66,12 +66,13 @@ Tensor rows_of(const Tensor& t, Size begin, Size end) {
 }
 
 /// What a round of 0.8.1 leaves to the next one: Python's local variables have what they had until they are set again.
-struct Locals {
+struct LigerLocals {
     Tensor logits, grad_logits, transposed, input;
 };
 
 /// The weight's gradient of one chunk: added in the product where dtypes and card allow it.
-void add_weight_gradient(const Tensor& grad_weight, const Tensor& grad_logits, const Tensor& input, Locals& locals) {
+void add_weight_gradient(const Tensor& grad_weight, const Tensor& grad_logits, const Tensor& input,
+                         LigerLocals& locals) {
     Session& session = grad_weight.session();
     const bool in_place = session.stack.has_liger_0_8_5();
     const bool same = grad_weight.dtype() == grad_logits.dtype() && in_place;
@@ -96,13 +97,13 @@ void run_chunk(const Tensor& input, const Tensor& weight, const Tensor& storage,
         cublas_workspace(input.session());
     else
         const Tensor grad = matmul(logits, weight);
-    Locals none;
+    LigerLocals none;
     if (grad_weight.defined()) add_weight_gradient(grad_weight, logits, input, none);
 }
 
 /// The same in 0.8.1.
 void run_chunk_0_8_1(const Tensor& input, const Tensor& weight, const Tensor& grad_weight, bool wants_gradients,
-                     Locals& locals) {
+                     LigerLocals& locals) {
     locals.logits = matmul(input, transpose2d(weight));
     locals.grad_logits = locals.logits;
     if (!wants_gradients) return;
@@ -138,7 +139,7 @@ Tensor fused_cross_entropy(const Tensor& input, const Tensor& weight, const Tens
         session.decide("liger chunks", chunks.count);
         Tensor storage;
         if (writes_in_place(input, weight)) storage = empty(session, {chunks.size, weight.size(0)}, input.dtype());
-        Locals locals;
+        LigerLocals locals;
         for (Size i = 0; i < chunks.count; i += 1) {
             const Tensor rows = rows_of(input, i * chunks.size, std::min((i + 1) * chunks.size, tokens));
             if (session.stack.has_liger_0_8_5())

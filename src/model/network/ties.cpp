@@ -1,8 +1,11 @@
 // Parameters that are one tensor: the head's and the embedding's, and those that layers share.
 #include <map>
 
+#include <fmt/format.h>
+
 #include "model/network/network.hpp"
 #include "spec/network/model.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -24,7 +27,15 @@ void tie_layers(Network& network) {
     const auto tie = [&](const std::string& module, std::string_view parameter, Tensor& tensor) {
         std::string name = network::path_inside(module, parameter);
         const auto first = network.shared.find(name);
-        if (first != network.shared.end()) tensor = all.at(first->second);
+        if (first != network.shared.end()) {
+            const auto source = all.find(first->second);
+            if (source == all.end() || (tensor.defined() && source->second.sizes() != tensor.sizes()))
+                throw Error(
+                    ErrorKind::invalid, name,
+                    fmt::format("it is one tensor with {}, which is not there before it in this shape", first->second),
+                    "record the network again (tools/record)");
+            tensor = source->second;
+        }
         all.emplace(std::move(name), tensor);
     };
     const auto weight_and_bias = [&](auto& module) {

@@ -150,9 +150,9 @@ std::map<std::string, std::string, std::less<>> shared_by_layers(const Document&
         return std::pair<std::string, std::string>();
     };
     for (const std::vector<std::string>& names : document.ties) {
-        const auto [first, inside] = in_layer(names.front());
-        const bool all = !first.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-            return in_layer(name).second == inside;
+        const std::pair<std::string, std::string> first = in_layer(names.front());
+        const bool all = !first.first.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+            return in_layer(name).second == first.second;
         });
         if (!all) continue;
         for (std::size_t i = 1; i < names.size(); ++i) found.emplace(names[i], names.front());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/preferences.hpp"
 #include "trainers/second_networks.hpp"
 #include "trainers/trainer_format.hpp"
 

@@ -97,7 +97,7 @@ Tensor experts_or_identity(const Arguments& a) {
     constexpr int kByExpert[] = {2, 1, 0};
     const Tensor expert_mask = permute(one_hot, kByExpert);
     std::vector<Size> counts = shares(a, index.numel(), experts);
-    while (counts.back().value() == 0) counts.pop_back();
+    while (counts.size() > 1 && counts.back().value() == 0) counts.pop_back();
     const Tensor hit = experts_hit(expert_mask, static_cast<std::int64_t>(counts.size()));
     std::vector<Tensor> places;
     Tensor current_state, gate, up, current;
