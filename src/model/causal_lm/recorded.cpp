@@ -70,17 +70,13 @@ Tensor recorded_last_hidden_state(const Run& run, const Network& network, const 
 
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                           const Place& place) {
-    // axolotl-ai-cloud/ml-cross-entropy: forwards that give the last hidden states, as they are, to apply_lce.
-    if (cuts_cross_entropy(run) && batch.labels.defined()) {
+    // Forwards that give the last hidden states, as they are, to a loss with the head in it: axolotl-ai-cloud/
+    // ml-cross-entropy apply_lce, liger-kernel 0.8.5 transformers/model/*.py lce_forward.
+    if ((cuts_cross_entropy(run) || uses_liger(run)) && batch.labels.defined()) {
+        const auto fused_loss = uses_liger(run) ? liger_loss : cut_loss;
         const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
         Output output;
-        output.loss = cut_loss(hidden, network.head.weight, batch.labels, items);
-        return output;
-    }
-    if (uses_liger(run) && batch.labels.defined()) {  // liger-kernel 0.8.5 transformers/model/*.py lce_forward
-        const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
-        Output output;
-        output.loss = liger_loss(hidden, network.head.weight, batch.labels, items);
+        output.loss = fused_loss(hidden, network.head.weight, batch.labels, items);
         return output;
     }
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),

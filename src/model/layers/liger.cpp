@@ -15,7 +15,8 @@ namespace {
 
 // rms_norm_backward: in_place, dX is dY; partial sums of dW for each multiprocessor. Casts (llama, gemma) and offsets
 // are the kernels' own.
-void norm_backward(Node& node, Grads& in, Grads& out, bool in_place) {
+template <bool in_place>
+void norm_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
     const Tensor x = node.unpack(0);
     const Tensor weight = node.unpack(1);
@@ -28,10 +29,8 @@ void norm_backward(Node& node, Grads& in, Grads& out, bool in_place) {
     out[0] = view(in_place ? rows : zeros_like(rows), dy.sizes());
     if (sums) out[1] = to(sum_dim(partial, 0, false, DType::float32), weight.dtype());
 }
-void norm_backward_in_place(Node& node, Grads& in, Grads& out) { norm_backward(node, in, out, true); }
-void norm_backward_apart(Node& node, Grads& in, Grads& out) { norm_backward(node, in, out, false); }
-const NodeType kNormBackwardInPlace{"LigerRMSNormFunctionBackward", norm_backward_in_place};
-const NodeType kNormBackwardApart{"LigerRMSNormFunctionBackward", norm_backward_apart};
+const NodeType kNormBackwardInPlace{"LigerRMSNormFunctionBackward", norm_backward<true>};
+const NodeType kNormBackwardApart{"LigerRMSNormFunctionBackward", norm_backward<false>};
 
 // swiglu_backward: the kernel writes over a and b.
 void liger_silu_mul_backward(Node& node, Grads& in, Grads& out) {
@@ -81,8 +80,10 @@ Tensor liger_rms_norm(const Tensor& input, const Tensor& weight, bool in_place) 
 
 namespace {
 
-Tensor normed_in_place(const Norm& norm, const Tensor& input) { return liger_rms_norm(input, norm.weight, true); }
-Tensor normed_apart(const Norm& norm, const Tensor& input) { return liger_rms_norm(input, norm.weight, false); }
+template <bool in_place>
+Tensor liger_normed(const Norm& norm, const Tensor& input) {
+    return liger_rms_norm(input, norm.weight, in_place);
+}
 
 LigerPatches patches_of(const Run& run) { return liger_patches(run.spec.model_type).value_or(LigerPatches{}); }
 
@@ -94,18 +95,19 @@ bool turns_by_liger(const Run& run) { return uses_liger(run) && patches_of(run).
 
 NormFunction norm_of_layers(const Run& run, NormFunction own) {
     if (!uses_liger(run)) return own;
-    return patches_of(run).norms_in_place ? normed_in_place : normed_apart;
+    return patches_of(run).norms_in_place ? liger_normed<true> : liger_normed<false>;
 }
 
 NormFunction norm_of_heads(const Run& run, NormFunction own) {
+    if (!uses_liger(run)) return own;
     const LigerPatches patches = patches_of(run);
     const bool patched = patches.norms_of_heads && (patches.norms_of_heads_in_0_8_1 || run.stack.has_liger_0_8_5());
-    return uses_liger(run) && patched ? norm_of_layers(run, own) : own;
+    return patched ? norm_of_layers(run, own) : own;
 }
 
 NormFunction norm_behind_layers(const Run& run, NormFunction own) {
     if (!uses_liger(run)) return own;
-    return patches_of(run).last_norm_in_place ? normed_in_place : normed_apart;
+    return patches_of(run).last_norm_in_place ? liger_normed<true> : liger_normed<false>;
 }
 
 Tensor liger_silu_mul(const Tensor& gate, const Tensor& up) {

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import warnings
@@ -45,6 +46,7 @@ def record(flags: argparse.Namespace) -> int:
     try:
         config = networks.read_config(flags.network[0], flags.trust_remote_code, flags.download)
         variants = {"all": TRAINING, "trainer": TRAINER, "base": (BASE,)}[flags.variants]
+        gc.freeze()  # the libraries' own objects, which each collection before a pass would go through
         made = record_network(config, flags.head, variants, flags.trust_remote_code, dict(map(varied, flags.vary)))
     except (networks.NotFound, Refused, ValueError, OSError) as error:
         print(f"vramfit_record: {error}", file=sys.stderr)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import gc
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterable, Iterator, Sequence
@@ -279,7 +278,6 @@ def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Vari
     nets = Networks(config, head, trust_remote_code, vary or {}, config_of)
     points = nets.placed(as_trained(POINTS, BY_DTYPE, config.model_type)[0])
     network, _ = nets.of(points[0])
-    gc.freeze()  # the libraries' own objects, which each collection before a pass would go through
     kinds, programs = Table(), Table()
     root = tree.kind_of([nets.of(p)[0] for p in points], points, kinds, fit_at(tuple(points)))
     rows, refused = [], []
