@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "spec/liger.hpp"
+#include "spec/network/facts.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/problems.hpp"
 #include "spec/zero_check.hpp"
@@ -263,7 +264,10 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     note_rows_alike(plan, notes);
     check_text_part(model_, plan, problems, notes);
     check_release(model_, stack_, problems);
-    if (model_.recording) check_recording(model_, plan, stack_, problems, notes);
+    if (model_.recording) {
+        if (!facts_) facts_ = std::make_shared<const network::Facts>(network::facts_of(*model_.recording));
+        check_recording(model_, *facts_, plan, stack_, problems, notes);
+    }
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
     check_beside_other_kind(model_, plan, stack_, problems);

@@ -9,6 +9,10 @@
 
 namespace vramfit {
 
+namespace network {
+struct Facts;
+}
+
 /// transformers' Trainer or one that is made from it.
 inline bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::plain; }
 
@@ -48,8 +52,8 @@ void check_trainers_own(const TrainPlan& plan, Problems& problems);
 void check_text_part(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes);
 
 /// Networks that were recorded: what they were compared with.
-void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
-                     Notes& notes);
+void check_recording(const ModelSpec& model, const network::Facts& facts, const TrainPlan& plan, const Stack& stack,
+                     Problems& problems, Notes& notes);
 
 /// Evaluation in the course of training.
 void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);

@@ -8,6 +8,7 @@
 #include "spec/liger.hpp"
 #include "spec/listed.hpp"
 #include "spec/network/balancing.hpp"
+#include "spec/network/facts.hpp"
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
@@ -79,8 +80,8 @@ void check_balancing(const network::Document& recording, const TrainPlan& plan, 
 /// modules of these classes are units. With adapters FSDP1's policy is peft's (0.21.2 utils/other.py
 /// fsdp_auto_wrap_policy), which does not see the names that Trainer's arguments give.
 template <class Plan, class Refuse>
-void check_units(const network::Document& recording, const Plan& plan, bool has_adapters, Problems& problems,
-                 const Refuse& refuse) {
+void check_units(const network::Document& recording, const network::Facts& facts, const Plan& plan, bool has_adapters,
+                 Problems& problems, const Refuse& refuse) {
     constexpr bool kIsFirst = std::is_same_v<Plan, Fsdp1Plan>;
     const bool by_peft = kIsFirst && has_adapters;
     if (plan.wrap_policy == WrapPolicy::size_based)
@@ -104,7 +105,7 @@ void check_units(const network::Document& recording, const Plan& plan, bool has_
                 by_peft ? "\"version\": 2"
                         : "\"transformer_layer_cls_to_wrap\" with the class of the decoder layers, or \"NO_WRAP\"");
     const bool leaves_all = !kIsFirst && (units.empty() || !by_class);
-    if (units != network::decoder_layers(recording) && !leaves_all)
+    if (units != facts.layers && !leaves_all)
         refuse("distributed",
                kIsFirst ? "FSDP1 of other modules than decoder layers" : "FSDP2 of other modules than decoder layers",
                by_peft ? "\"version\": 2, DDP or ZeRO"
@@ -113,8 +114,8 @@ void check_units(const network::Document& recording, const Plan& plan, bool has_
 
 /// Methods that cut or wrap modules of a recorded network.
 template <class Refuse>
-void check_processes(const network::Document& recording, const TrainPlan& plan, Problems& problems,
-                     const Refuse& refuse) {
+void check_processes(const network::Document& recording, const network::Facts& facts, const TrainPlan& plan,
+                     Problems& problems, const Refuse& refuse) {
     const DistributedPlan& processes = *plan.distributed;
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
@@ -131,32 +132,8 @@ void check_processes(const network::Document& recording, const TrainPlan& plan, 
     if ((first || second) && sums_gradient && !network::has_norm_before_head(recording))
         return refuse("distributed", fmt::format("{} with SFTTrainer of a trained head that follows no norm", title),
                       "DDP or ZeRO, transformers' Trainer, or adapters");
-    if (first) check_units(recording, *first, plan.peft.has_value(), problems, refuse);
-    if (second) check_units(recording, *second, plan.peft.has_value(), problems, refuse);
-}
-
-/// Whether a program calls a function that `is_one`.
-template <class IsOne>
-bool calls(const network::Document& recording, const IsOne& is_one) {
-    return std::any_of(recording.programs.begin(), recording.programs.end(), [&](const network::Program& program) {
-        return std::any_of(program.code.begin(), program.code.end(), [&](const network::Instruction& instruction) {
-            const auto* call = std::get_if<network::Call>(&instruction);
-            return call && is_one(std::string_view(call->function));
-        });
-    });
-}
-
-/// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback: functions for which a
-/// package is taken where it is installed.
-bool has_packages_functions(const network::Document& recording) {
-    return calls(recording, [](std::string_view function) {
-        return function == "torch.linalg.solve_triangular" || function == "torch.nn.functional.conv1d";
-    });
-}
-
-/// tools/record/vramfit_record/experts.py: how such functions are named.
-bool asks_experts_one_by_one(const network::Document& recording) {
-    return calls(recording, [](std::string_view function) { return function.starts_with("experts."); });
+    if (first) check_units(recording, facts, *first, plan.peft.has_value(), problems, refuse);
+    if (second) check_units(recording, facts, *second, plan.peft.has_value(), problems, refuse);
 }
 
 /// Whether peft's names ask for the module: a suffix of its path.
@@ -167,7 +144,7 @@ bool names_module(const std::vector<std::string>& names, const std::string& path
 
 /// Routers that derive from nn.Linear: transformers 5.17 integrations/bitsandbytes.py replace_with_bnb_linear takes
 /// nn.Linear itself alone, peft whatever is one, which has several results here.
-void check_own_modules(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+void check_own_modules(const std::vector<network::OwnModule>& modules, const TrainPlan& plan, Problems& problems) {
     const auto refuse = [&](const char* where, const network::OwnModule& own, const char* hint) {
         problems.unsupported(where,
                              fmt::format("{} ({}) computes in its own way: adapters and quantized weights of such "
@@ -175,7 +152,7 @@ void check_own_modules(const network::Document& recording, const TrainPlan& plan
                                          own.path, own.class_name),
                              hint);
     };
-    for (const network::OwnModule& own : network::modules_of_their_own_kind(recording)) {
+    for (const network::OwnModule& own : modules) {
         if (plan.load.quantization && !own.is_linear) return refuse("load.quantization_config", own, "full training");
         if (!plan.peft) continue;
         if (!own.is_linear) return refuse("peft", own, "full training");
@@ -299,7 +276,7 @@ void check_liger_patches(const network::Document& recording, const TrainPlan& pl
 }
 
 /// How far the network was checked, and what of a run was assumed.
-void note_recording(const ModelSpec& model, const network::Document& recording, Notes& notes) {
+void note_recording(const network::Document& recording, const network::Facts& facts, Notes& notes) {
     notes.push_back({NoteKind::recorded_network,
                      recording.of_type
                          ? fmt::format("the network is made of the recording of its type ({}, transformers {})",
@@ -309,18 +286,18 @@ void note_recording(const ModelSpec& model, const network::Document& recording, 
                                        recording.transformers),
                      recording.of_type ? "vramfit models types says how far the type was checked"
                                        : "docs/howto/own-network.md says how far recordings were checked"});
-    if (has_towers(model))
+    if (facts.has_towers)
         notes.push_back({NoteKind::recorded_network,
                          "rows of text are predicted: the towers for images or sound take memory, and adapters where "
                          "target_modules names their layers, but no row goes through them",
                          "rows with images need more"});
-    if (has_packages_functions(recording))
+    if (facts.calls_packages)
         notes.push_back(
             {NoteKind::recorded_network,
              "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
              "without flash-linear-attention, causal-conv1d and mamba-ssm, whose kernels need other memory",
              "leave the packages out of the environment"});
-    if (asks_experts_one_by_one(recording))
+    if (facts.asks_experts_one_by_one)
         notes.push_back({NoteKind::recorded_network,
                          "each expert of this network computes by itself, for the tokens that chose it: equally many "
                          "are assumed, and a router that prefers some experts needs more",
@@ -329,16 +306,16 @@ void note_recording(const ModelSpec& model, const network::Document& recording, 
 
 }  // namespace
 
-void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
-                     Notes& notes) {
+void check_recording(const ModelSpec& model, const network::Facts& facts, const TrainPlan& plan, const Stack& stack,
+                     Problems& problems, Notes& notes) {
     const network::Document& recording = *model.recording;
     check_recorded_release(recording, stack, problems, notes);
-    note_recording(model, recording, notes);
+    note_recording(recording, facts, notes);
     // Networks with towers have a configuration of its own for the text part; what switches the cache off is the
     // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.
     const bool by_config =
         (plan.loop.kind == LoopKind::trainer && !hands_cache_on(model.model_type)) || plan.loop.kind == LoopKind::plain;
-    if (has_towers(model) && by_config && model.use_cache && (!plan.checkpoints() || plan.evaluation))
+    if (facts.has_towers && by_config && model.use_cache && (!plan.checkpoints() || plan.evaluation))
         problems.unsupported(
             "training.gradient_checkpointing",
             "without checkpointing, and in evaluation, the text part keeps the keys and values of all layers until the "
@@ -351,7 +328,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     check_modes(recording, plan, refuse);
     check_dtype(recording, plan, problems);
     check_position_bias(recording, plan, problems);
-    if (plan.distributed) check_processes(recording, plan, problems, refuse);
+    if (plan.distributed) check_processes(recording, facts, plan, problems, refuse);
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
@@ -385,10 +362,10 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     // 5.17.0 modeling_xglm.py XGLMAttention.forward: another softmax for scores in float16.
     if (recording.model_type == "xglm" && (plan.load.dtype == DType::float16 || plan.training.fp16))
         refuse(plan.training.fp16 ? "training.fp16" : "load.dtype", "XGLM in float16", "bfloat16");
-    if (!network::shared_by_layers(recording).empty()) check_shared_layers(plan, refuse);
+    if (facts.layers_share_parameters) check_shared_layers(plan, refuse);
     if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
         refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
-    check_own_modules(recording, plan, problems);
+    check_own_modules(facts.own_modules, plan, problems);
 }
 
 }  // namespace vramfit

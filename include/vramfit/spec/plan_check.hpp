@@ -1,6 +1,7 @@
 // Whether a plan makes sense for a network and a stack, before anything is recorded.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,9 @@
 namespace vramfit {
 
 class Problems;
+namespace network {
+struct Facts;
+}
 
 /// What is worth saying about the plan. Throws one Error with everything that cannot be: what the libraries refuse
 /// themselves (invalid, with their reason) and what they do but this program does not (unsupported).
@@ -36,7 +40,8 @@ class PlanChecker {
     std::vector<LoraTarget> targets_;
     std::optional<LoraPlan> fine_;  ///< adapters in which nothing was wrong
     std::optional<bool> learns_positions_;
-    std::optional<std::int64_t> unquantized_;  ///< parameters that no quantizer reaches
+    std::shared_ptr<const network::Facts> facts_;  ///< of a recorded network
+    std::optional<std::int64_t> unquantized_;      ///< parameters that no quantizer reaches
 };
 
 /// Whether Unsloth's step was compared on GPUs of that capability.

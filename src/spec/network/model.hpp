@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "spec/network/document.hpp"
@@ -59,16 +60,22 @@ inline std::string path_inside(std::string_view path, std::string_view name) {
     return inside += name;
 }
 
-/// Calls `visit` with the path and kind of each module, the root's path being empty.
+/// Calls `visit` with the path and kind of each module, the root's path being empty. One text has all paths in turn.
 template <class Visit>
-void for_each_kind(const Document& document, Number kind, const std::string& path, const Visit& visit) {
-    visit(path, document.kinds[kind]);
-    for (const Child& child : document.kinds[kind].children)
-        for_each_kind(document, child.kind, path_inside(path, child.name), visit);
+void for_each_kind(const Document& document, Number kind, std::string& path, const Visit& visit) {
+    visit(std::as_const(path), document.kinds[kind]);
+    const std::size_t own = path.size();
+    for (const Child& child : document.kinds[kind].children) {
+        if (own > 0) path += '.';
+        path += child.name;
+        for_each_kind(document, child.kind, path, visit);
+        path.resize(own);
+    }
 }
 template <class Visit>
 void for_each_kind(const Document& document, const Visit& visit) {
-    for_each_kind(document, document.root, std::string(), visit);
+    std::string path;
+    for_each_kind(document, document.root, path, visit);
 }
 
 /// Whether a path is that of a module or of one inside of it; an empty one is the network.

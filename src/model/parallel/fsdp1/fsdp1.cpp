@@ -73,6 +73,7 @@ Fsdp1::Fsdp1(const Run& run, Network& network)
               {},
               {},
               true} {
+    if (run.spec.recording) all_buffers_ = network::buffers_in(*run.spec.recording);
     const Fsdp1Plan& plan = fsdp1_plan_of(run);
     shared_.compute_dtype = compute_dtype(run.plan);
     Session& session = run.session;
@@ -132,10 +133,9 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
 void Fsdp1::move_buffers(const Buffers& buffers) {
     Session& session = run_.session;
     if (run_.spec.recording) {
-        const std::vector<network::Buffer> all = network::buffers_in(*run_.spec.recording);
         for (Tensor* buffer : recorded_buffers(buffers))
-            *buffer =
-                recorded_buffer(run_, all[static_cast<std::size_t>(buffer - network_.buffers.data())], Op::to_copy);
+            *buffer = recorded_buffer(run_, all_buffers_[static_cast<std::size_t>(buffer - network_.buffers.data())],
+                                      Op::to_copy);
         return;
     }
     if (buffers.layer) move_layer_buffers(run_, network_, std::nullopt);
@@ -150,12 +150,11 @@ void Fsdp1::move_buffers(const Buffers& buffers) {
 std::vector<Tensor*> Fsdp1::recorded_buffers(const Buffers& buffers) const {
     std::vector<Tensor*> out;
     if (!run_.spec.recording || (!buffers.layer && !buffers.others)) return out;
-    const std::vector<network::Buffer> all = network::buffers_in(*run_.spec.recording);
     const bool wraps = wrap_policy() == WrapPolicy::transformer_based;
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < all_buffers_.size(); ++i) {
         std::optional<std::size_t> layer;
         for (std::size_t l = 0; wraps && l < layer_count(network_); ++l)
-            if (is_inside(all[i].name, path_of_layer(l))) layer = l;
+            if (is_inside(all_buffers_[i].name, path_of_layer(l))) layer = l;
         if (layer == buffers.layer) out.push_back(&network_.buffers[i]);
     }
     return out;

@@ -15,6 +15,7 @@
 #include "model/network/unit_hooks.hpp"
 #include "model/parallel/fsdp1/unit.hpp"
 #include "model/step/optimizer.hpp"
+#include "spec/network/model.hpp"
 
 namespace vramfit::model {
 
@@ -95,6 +96,7 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
 
     const Run& run_;
     Network& network_;
+    std::vector<network::Buffer> all_buffers_;  ///< of a recorded network
     Fsdp1Shared shared_;
     std::unique_ptr<Fsdp1Unit> root_;
     std::vector<std::unique_ptr<Fsdp1Unit>> layers_;                  ///< empty, or null where a layer is none

@@ -50,6 +50,7 @@ Fsdp2Sharding::Fsdp2Sharding(const Run& run, Network& network, Fsdp2Comm& comm, 
     : run_(run), network_(network), comm_(comm), held_(std::move(held)), moves_(waits_on_host(run)) {
     held_.push_back(last_parameter(optimizer));
     if (!moves_) stand_ins_ = stand_ins(optimizer);
+    if (run.spec.recording) buffers_ = network::buffers_in(*run.spec.recording);
     kept_ = codes_in_state_dict(network);
 }
 
@@ -85,12 +86,11 @@ void Fsdp2Sharding::move_scale() {
 
 /// The buffers of a recorded network's module that are not there yet. The empty path: of all.
 void Fsdp2Sharding::move_buffers(std::string_view path) {
-    if (!moves_ || !run_.spec.recording) return;
-    const std::vector<network::Buffer> buffers = network::buffers_in(*run_.spec.recording);
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (!moves_) return;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
         const bool is_there = network_.buffers[i].defined() && !is_on_host(network_.buffers[i]);
-        if (!is_there && is_inside(buffers[i].name, path))
-            network_.buffers[i] = recorded_buffer(run_, buffers[i], Op::to_copy);
+        if (!is_there && is_inside(buffers_[i].name, path))
+            network_.buffers[i] = recorded_buffer(run_, buffers_[i], Op::to_copy);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "model/network/network.hpp"
 #include "model/parallel/fsdp2/group.hpp"
 #include "model/step/optimizer.hpp"
+#include "spec/network/model.hpp"
 
 namespace vramfit::model {
 
@@ -43,6 +44,7 @@ class Fsdp2Sharding {
     Network& network_;
     Fsdp2Comm& comm_;
     std::vector<const engine::Tensor*> held_;
+    std::vector<network::Buffer> buffers_;   ///< of a recorded network
     bool moves_;                             ///< from host memory
     std::vector<engine::Tensor> stand_ins_;  ///< of the optimizer's parameters
     std::vector<engine::Tensor> kept_;

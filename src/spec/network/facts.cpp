@@ -1,0 +1,39 @@
+// One walk of a recorded network for all that is asked of it with each plan.
+#include "spec/network/facts.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <variant>
+
+namespace vramfit::network {
+
+namespace {
+
+/// Whether a program calls a function that `is_one`.
+template <class IsOne>
+bool calls(const Document& document, const IsOne& is_one) {
+    return std::any_of(document.programs.begin(), document.programs.end(), [&](const Program& program) {
+        return std::any_of(program.code.begin(), program.code.end(), [&](const Instruction& instruction) {
+            const auto* call = std::get_if<Call>(&instruction);
+            return call && is_one(std::string_view(call->function));
+        });
+    });
+}
+
+/// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback.
+bool is_of_package(std::string_view function) {
+    return function == "torch.linalg.solve_triangular" || function == "torch.nn.functional.conv1d";
+}
+
+/// tools/record/vramfit_record/experts.py: how such functions are named.
+bool asks_experts(std::string_view function) { return function.starts_with("experts."); }
+
+}  // namespace
+
+Facts facts_of(const Document& document) {
+    return {!decoder_beside_towers(document).empty(), !shared_by_layers(document).empty(),
+            calls(document, is_of_package),           calls(document, asks_experts),
+            modules_of_their_own_kind(document),      decoder_layers(document)};
+}
+
+}  // namespace vramfit::network
