@@ -99,8 +99,9 @@ class Session {
     std::function<void()> after_backward;
     ModuleHooks* module_hooks = nullptr;  ///< around all modules; null: none
     Autocast autocast;
-    bool casts_pieces = false;      ///< what is cast is torch's DTensor
-    bool pieces_were_cast = false;  ///< ... and was in a backward pass
+    bool casts_pieces = false;         ///< what is cast is torch's DTensor
+    bool pieces_were_cast = false;     ///< ... and was in a backward pass
+    Tensor* mask_of_lookup = nullptr;  ///< where a lookup in a part of a table leaves which rows others have
     SavedHook saved_hook;
     /// By thread: torch/csrc/autograd (torch 2.11 aten/src/ATen/SequenceNumber.cpp) counts nodes in a thread_local.
     std::array<std::uint64_t, 2> next_sequence{};

@@ -17,6 +17,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/reference.hpp"
 #include "model/preferences/rows.hpp"
@@ -28,6 +29,7 @@
 #include "spec/network/flash_attention.hpp"
 #include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
+#include "spec/network/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
 
@@ -133,6 +135,9 @@ void freeze_recorded(Network& network, const network::Document& recording) {
 /// The network's recording with the attention and the kernels that the plan asks for.
 std::shared_ptr<const network::Document> recording_of(const Run& run) {
     std::shared_ptr<const network::Document> recording = run.spec.recording;
+    if (recording && is_tensor_parallel(run.plan))
+        recording =
+            std::make_shared<const network::Document>(network::piece_of(*recording, run.plan.distributed->world_size));
     if (recording && run.plan.load.attention == AttentionImplementation::flash_attention_2)
         recording = std::make_shared<const network::Document>(network::with_flash_attention(*recording));
     if (recording && uses_liger(run))

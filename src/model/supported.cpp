@@ -229,7 +229,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
 
 void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {
     if (!is_tensor_parallel(run.plan)) return;
-    refuse_family_under("tensor parallelism", &ComparedWith::tensor_parallelism, run, problems);
+    if (!run.spec.recording)
+        refuse_family_under("tensor parallelism", &ComparedWith::tensor_parallelism, run, problems);
     if (!run.plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *run.plan.peft))
         if (!target.parameter.empty()) {

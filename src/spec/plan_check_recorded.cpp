@@ -119,7 +119,7 @@ void check_processes(const network::Document& recording, const network::Facts& f
     const DistributedPlan& processes = *plan.distributed;
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
-    if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
+    if (processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
@@ -263,7 +263,7 @@ void check_cut_loss(const network::Document& recording, const TrainPlan& plan, P
         refuse("cut cross entropy was not compared with recorded networks in several processes yet");
 }
 
-void check_liger_patches(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+void check_liger_patches(const network::Document& recording, Problems& problems) {
     const auto refuse = [&](std::string what) {
         problems.unsupported("training.use_liger_kernel", std::move(what), "leave it out");
     };
@@ -271,8 +271,6 @@ void check_liger_patches(const network::Document& recording, const TrainPlan& pl
         refuse(fmt::format("Liger's kernels of {} were not compared with recorded networks yet", recording.model_type));
     else if (network::has_experts(recording))
         refuse("Liger's kernels of a mixture of experts were not compared with recorded networks yet");
-    else if (plan.distributed)
-        refuse("Liger's kernels were not compared with recorded networks in several processes yet");
 }
 
 /// How far the network was checked, and what of a run was assumed.
@@ -332,8 +330,7 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
     if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
-    if (plan.training.use_liger_kernel && has_liger(recording.model_type))
-        check_liger_patches(recording, plan, problems);
+    if (plan.training.use_liger_kernel && has_liger(recording.model_type)) check_liger_patches(recording, problems);
     if (plan.training.cut_cross_entropy) check_cut_loss(recording, plan, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
         check_flash_attention(recording, plan, problems);

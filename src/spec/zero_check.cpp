@@ -77,9 +77,6 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");
-    if (t.use_liger_kernel || t.cut_cross_entropy)
-        refuse(t.use_liger_kernel ? "training.use_liger_kernel" : "training.cut_cross_entropy",
-               "not supported with ZeRO-3", "leave it out");
     if (t.optimizer_in_backward) refuse("training.optimizer_in_backward", "DeepSpeed steps by itself", "leave it out");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "not supported with ZeRO-3", "leave it out");

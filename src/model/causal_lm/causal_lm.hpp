@@ -50,6 +50,10 @@ class CalledModel {
 /// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
 
+/// The head's weight where the forward itself reads it, for a loss that has the head in it: hooks that cut the network
+/// into pieces put it together there.
+const Tensor& read_head_weight(const Run& run, const Network& network);
+
 /// The same by the network's recording (Run::recorded).
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                           const Place& place);

@@ -76,7 +76,7 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
         const auto fused_loss = uses_liger(run) ? liger_loss : cut_loss;
         const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
         Output output;
-        output.loss = fused_loss(hidden, network.head.weight, batch.labels, items);
+        output.loss = fused_loss(hidden, read_head_weight(run, network), batch.labels, items);
         return output;
     }
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),

@@ -61,15 +61,16 @@ std::int64_t matrices_in(const network::Document& recording, const Entry& entry,
 
 }  // namespace
 
-bool SplitPlanNames::contains(std::string_view name) const {
-    return std::find(plan_.begin(), plan_.end(), name) != plan_.end();
-}
-
-bool SplitPlanNames::has(std::string_view parameter) const {
-    if (plan_.empty()) return false;
+std::string_view planned_cut(const network::Document& recording, std::string_view parameter) {
+    const std::vector<network::PlannedCut>& plan = recording.tensor_parallel_plan;
+    if (plan.empty()) return {};
     const std::string name = any_number(parameter).name;
-    const std::size_t dot = name.rfind('.');
-    return contains(name) || (dot != name.npos && contains(std::string_view(name).substr(0, dot)));
+    const std::string_view module = std::string_view(name).substr(0, std::min(name.rfind('.'), name.size()));
+    for (const std::string_view wanted : {std::string_view(name), module}) {
+        const auto found = std::find_if(plan.begin(), plan.end(), [&](const auto& row) { return row.name == wanted; });
+        if (found != plan.end()) return found->style;
+    }
+    return {};
 }
 
 void name_as_published(const network::Document& recording, std::vector<Entry>& entries) {

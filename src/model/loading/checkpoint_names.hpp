@@ -10,18 +10,9 @@
 
 namespace vramfit::model {
 
-/// Whether the class's plan for tensor parallelism names a parameter or its module. transformers 5.17
-/// distributed/tensor_parallel.py _get_parameter_tp_plan, replace_layer_number_by_wildcard.
-class SplitPlanNames {
-  public:
-    explicit SplitPlanNames(const std::vector<std::string>& plan) : plan_(plan) {}
-    bool has(std::string_view parameter) const;
-
-  private:
-    bool contains(std::string_view name) const;
-
-    const std::vector<std::string>& plan_;
-};
+/// How the class's plan for tensor parallelism cuts a parameter, by its own name or its module's; empty: not at all.
+/// transformers 5.17 distributed/tensor_parallel.py _get_parameter_tp_plan, replace_layer_number_by_wildcard.
+std::string_view planned_cut(const network::Document& recording, std::string_view parameter);
 
 /// Gives entries, which have the network's names, those of the checkpoint, or their files there. transformers 5.17
 /// conversion_mapping.py. Throws Error (invalid) for what no experts' matrices make.

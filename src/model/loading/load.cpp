@@ -173,6 +173,7 @@ Network load_sorted(const Run& run) {
         make_recorded_buffers(run, network);
         make_initial_values(run);
         copy_bias_of_tied_head(*run.spec.recording, network);
+        network.embed.weight->is_piece = network.embed.pieces > 1;
         return network;
     }
     network.embed.weight->is_piece = network.embed.pieces > 1;

@@ -179,11 +179,10 @@ DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
 std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     const Choice choice(run);
     const RecordedDtypes dtypes(run);
-    const SplitPlanNames plan(run.spec.recording->tensor_parallel_plan);
     std::vector<Entry> out;
     const auto add = [&](std::string name, engine::Dims sizes, Tensor& place) -> Entry& {
         const DType dtype = dtypes.of(name);
-        const bool splits = plan.has(name);
+        const bool splits = !planned_cut(*run.spec.recording, name).empty();
         const bool has_own_dtype = dtypes.says(name);
         out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, splits});
         out.back().has_own_dtype = has_own_dtype;
@@ -196,13 +195,22 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
             throw Error(ErrorKind::unsupported, "load.quantization_config",
                         fmt::format("{} has a dtype that its class says: quantized, it was not recorded", l.name),
                         "leave it out by llm_int8_skip_modules");
-        if (&l != &n.head || !n.tied)
-            add(l.name + ".weight", l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in}, l.weight)
-                .packed = packs ? &l : nullptr;
-        if (l.has_bias && (&l != &n.head || n.bias_of_head.empty()))
-            add(l.name + ".bias", {l.out}, l.bias).of_packed = packs;
+        if (&l != &n.head || !n.tied) {
+            Entry& weight =
+                add(l.name + ".weight", l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in}, l.weight);
+            weight.packed = packs ? &l : nullptr;
+            weight.in_split_plan = weight.in_split_plan && l.cut == Cut::none;
+        }
+        if (l.has_bias && (&l != &n.head || n.bias_of_head.empty())) {
+            Entry& bias = add(l.name + ".bias", {l.out}, l.bias);
+            bias.of_packed = packs;
+            bias.in_split_plan = bias.in_split_plan && !cuts_outputs(l.cut);
+        }
     };
-    const auto add_table = [&](Embedding& e) { add(e.name + ".weight", {e.rows, e.width}, e.weight); };
+    const auto add_table = [&](Embedding& e) {
+        Entry& table = add(e.name + ".weight", {e.rows, e.width}, e.weight);
+        table.in_split_plan = table.in_split_plan && e.pieces == 1;
+    };
     const auto add_norm = [&](Norm& norm) {
         if (norm.width > 0) add(norm.name + ".weight", {norm.width}, norm.weight);
         if (norm.has_bias) add(norm.name + ".bias", {norm.width}, norm.bias);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "model/layers/family.hpp"
+#include "model/loading/checkpoint_names.hpp"
+#include "model/network/network.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -85,11 +87,61 @@ void check_network(const ModelSpec& spec, const LayerCuts& cuts, const Network& 
                         "DTensor)");
 }
 
+[[noreturn]] void refuse_style(std::string_view style, const std::string& module) {
+    throw Error(
+        ErrorKind::unsupported, module,
+        fmt::format("tensor parallelism of a module that transformers' plan cuts as '{}' is not supported", style),
+        "FSDP or ZeRO");
+}
+
+/// What a recorded class's plan says of a module that is a linear layer.
+Cut cut_of(std::string_view style, const std::string& module) {
+    if (style.empty()) return Cut::none;
+    if (style == "colwise") return Cut::columns;
+    if (style == "colwise_gather_output") return Cut::columns_gathered;
+    if (style == "rowwise") return Cut::rows;
+    if (style == "rowwise_split_input") return Cut::rows_split;
+    refuse_style(style, module);
+}
+
+/// tp_plan of a recorded class, with the table that a tied head shares.
+void cut_recorded(const Run& run, Network& network) {
+    const std::int64_t pieces = run.plan.distributed->world_size;
+    const network::Document& recording = *run.spec.recording;
+    const auto style_of = [&](const std::string& module) { return planned_cut(recording, module + ".weight"); };
+    const auto cut_linear = [&](Linear& l) { cut(run.spec, l, pieces, cut_of(style_of(l.name), l.name)); };
+    const auto cut_table = [&](Embedding& e) {
+        const std::string_view style = style_of(e.name);
+        if (style.empty()) return;
+        if (style != "embedding_rowwise" || &e != &network.embed || !network.tied) refuse_style(style, e.name);
+        if (e.rows.value() % pieces != 0)
+            refuse_pieces(run.spec, pieces,
+                          fmt::format("transformers stops: a vocabulary of {} words cannot be cut into {} pieces",
+                                      e.rows.value(), pieces));
+        e.rows = e.rows / pieces;
+        e.pieces = pieces;
+    };
+    const auto sum_gradients = [&](Norm& norm) {
+        norm.sums_gradients = style_of(norm.name) == "replicated_with_grad_allreduce";
+    };
+    const auto keep_whole = [&](BareModule& bare) {
+        for (const BareParameter& p : bare.parameters)
+            if (const auto style = planned_cut(recording, bare.name + "." + p.name); !style.empty())
+                refuse_style(style, bare.name);
+    };
+    for_each_module(network, Overloaded{cut_linear, cut_table, sum_gradients, keep_whole});
+    if (network.tied && network.head.cut != Cut::none && network.embed.pieces == 1)
+        stop_in_forward("model.tie_word_embeddings",
+                        "the head is cut, and the table that it shares is not (aten.mm got mixed torch.Tensor and "
+                        "DTensor)");
+}
+
 }  // namespace
 
 // configuration_*.py base_model_tp_plan; modeling_*.py _tp_plan of the head; configuration_utils.py: a table that the
 // head shares is cut by rows.
 void cut_network(const Run& run, Network& network) {
+    if (run.spec.recording) return cut_recorded(run, network);
     const std::int64_t pieces = run.plan.distributed->world_size;
     const Family& family = family_of(run.spec.model_type);
     const LayerCuts& cuts = family.cuts;

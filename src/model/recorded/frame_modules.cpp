@@ -6,6 +6,7 @@
 #include "engine/backward.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/recorded/frame.hpp"
 #include "spec/network/balancing.hpp"
 #include "vramfit/base/error.hpp"
@@ -117,7 +118,10 @@ std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::ui
     if (child.embedding) return call_embedding(what, index, std::move(given));
     if (child.norm && given.size() == 1)
         return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
-            return run_program(what.program, index, {input}, in_unit_).at(0);
+            const auto normalize = [&](const Tensor& x) {
+                return run_program(what.program, index, {x}, in_unit_).at(0);
+            };
+            return child.norm->sums_gradients ? with_full_backward_hook(input, normalize) : normalize(input);
         })};
     const bool in_layer = child.is_unit() || session().recorder.module.layer >= 0;
     const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
@@ -217,8 +221,12 @@ std::vector<Tensor> RecordedFrame::call_table(const network::Run& what, std::uin
     std::vector<Tensor> results;  // ProphetNet's gives back its places too
     Tensor rows = called_module(*child.embedding, first, [&](const Tensor& input) {
         given[0] = input;
-        results = run_program(what.program, index, std::move(given), in_unit_);
-        const Tensor out = std::move(results.at(0));
+        const auto look_up = [&] {
+            results = run_program(what.program, index, std::move(given), in_unit_);
+            return std::move(results.at(0));
+        };
+        const bool is_cut = child.embedding->pieces > 1;
+        const Tensor out = is_cut ? cut_embedding(session(), look_up) : look_up();
         return is_input ? with_input_gradient(pass_->network.embed, out) : out;
     });
     results.at(0) = std::move(rows);

@@ -218,9 +218,16 @@ struct Published {
     static std::ptrdiff_t numbers_in(const std::string& name) { return std::count(name.begin(), name.end(), '*'); }
 };
 
+/// A row of a class's plan for tensor parallelism.
+struct PlannedCut {
+    std::string name;   ///< of a module or parameter, * for a number
+    std::string style;  ///< "colwise"
+};
+
 struct Document {
     std::string file;
     bool of_type = false;                    ///< made of the recording of its type and a config.json
+    bool is_piece = false;                   ///< as one of several processes runs it (piece_of)
     std::vector<std::string> same_releases;  ///< of transformers, under which the type is the same
     std::string given;                       ///< ... as JSON text
     std::string torch;
@@ -230,10 +237,10 @@ struct Document {
     std::string head;
     std::string config;  ///< the configuration, as JSON text
     std::vector<std::string> no_split_modules;
-    std::vector<std::string> tensor_parallel_plan;  ///< tp_plan's names of modules and parameters, * for a layer
-    std::string input_embeddings;              ///< the path of get_input_embeddings(); empty: not recorded, or none
-    std::string output_embeddings;             ///< the same of get_output_embeddings()
-    std::vector<std::string> keep_in_float32;  ///< _keep_in_fp32_modules
+    std::vector<PlannedCut> tensor_parallel_plan;  ///< tp_plan
+    std::string input_embeddings;                  ///< the path of get_input_embeddings(); empty: not recorded, or none
+    std::string output_embeddings;                 ///< the same of get_output_embeddings()
+    std::vector<std::string> keep_in_float32;      ///< _keep_in_fp32_modules
     std::vector<std::string> keep_in_float32_strict;  ///< _keep_in_fp32_modules_strict
     bool accepts_loss_kwargs = true;                  ///< Trainer gives the forward num_items_in_batch
     bool loss_shifts_labels = true;                   ///< ... which leaves out the first label of each row

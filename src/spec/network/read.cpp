@@ -115,6 +115,12 @@ void read_declared(const Place& network, Document& document) {
     if (network.has("checkpoint")) document.checkpoint = published_of(network.member("checkpoint"));
 }
 
+std::vector<PlannedCut> read_plan(const Place& plan) {
+    std::vector<PlannedCut> rows;
+    for (const std::string& name : plan.object().json().keys) rows.push_back({name, plan.member(name).text()});
+    return rows;
+}
+
 void read_header(const Place& root, Document& document) {
     const Place with = root.member("recorded_with");
     document.torch = with.object().member("torch").text();
@@ -124,7 +130,7 @@ void read_header(const Place& root, Document& document) {
     document.head = network.member("head").text();
     document.model_type = network.member("model_type").text();
     document.no_split_modules = texts_of(network.member("no_split_modules"));
-    if (network.has("tp_plan")) document.tensor_parallel_plan = network.member("tp_plan").object().json().keys;
+    if (network.has("tp_plan")) document.tensor_parallel_plan = read_plan(network.member("tp_plan"));
     const JsonValue& config = network.member("config").object().json();
     document.config = to_text(config);
     document.returns_router_logits = config.find("output_router_logits") != nullptr;

@@ -81,6 +81,27 @@ std::string place_in_parts(const Place& type, std::string_view key) {
     return fmt::format("{}{}{}", part, part.empty() ? "" : "/", key.substr(prefix.size()));
 }
 
+namespace {
+
+/// The width of a head that is a quotient stays that of the whole.
+void cut_numbers(TypeConfig& config, const Piece& piece) {
+    const auto width = config.numbers.find("hidden_size"), heads = config.numbers.find("num_attention_heads");
+    if (width != config.numbers.end() && heads != config.numbers.end())
+        config.width_of_heads = width->second / heads->second;
+    for (const std::string& key : piece.keys) {
+        const auto number = config.numbers.find(key);
+        if (number == config.numbers.end()) continue;
+        if (number->second % piece.pieces != 0)
+            throw Error(ErrorKind::invalid, "distributed.world_size",
+                        fmt::format("torch stops in the first forward: {} ({}) cannot be cut into {} pieces", key,
+                                    number->second, piece.pieces),
+                        "a number of processes that divides it");
+        number->second /= piece.pieces;
+    }
+}
+
+}  // namespace
+
 Document instantiate(std::string_view text, const JsonValue& config, const std::string& path, const std::string& file) {
     Problems problems(file);
     const JsonValue type = parse_json(text, problems);
@@ -88,15 +109,17 @@ Document instantiate(std::string_view text, const JsonValue& config, const std::
     return instantiate(type, config, path, file);
 }
 
-Document instantiate(const JsonValue& type, const JsonValue& config, const std::string& path, const std::string& file) {
+Document instantiate(const JsonValue& type, const JsonValue& config, const std::string& path, const std::string& file,
+                     const Piece& piece) {
     Problems problems(file);
     const Place place(type, file);
     if (place.object().member("schema").text() != kTypeSchema)
         place.member("schema").refuse(fmt::format("'{}' is wanted", kTypeSchema));
     check_parts(place, config, path, problems);
     const JsonValue keys = in_one_level(place, config);
-    const TypeConfig read = read_type_config(place, keys, path, problems);
+    TypeConfig read = read_type_config(place, keys, path, problems);
     problems.throw_if_any();
+    if (piece.pieces > 1) cut_numbers(read, piece);
     Document document = read_network(network_of(place, read, keys), file);
     document.of_type = true;
     document.returns_router_logits |= reads_key(place, "output_router_logits");

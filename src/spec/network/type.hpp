@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,13 @@ struct TypeConfig {
     std::map<std::string, JsonValue, std::less<>> values;  ///< of all keys that the type reads
     std::map<std::string, JsonValue, std::less<>> chosen;  ///< the state of each choice
     std::vector<std::string> kinds;                        ///< of each layer
+    std::optional<std::int64_t> width_of_heads;            ///< where `numbers` are those of one of several processes
+};
+
+/// The part of one of several processes that share each layer: keys of the configuration of which it has one part.
+struct Piece {
+    std::int64_t pieces = 1;
+    std::vector<std::string> keys = {};
 };
 
 /// Reports each key whose value the recording does not cover (unsupported), or that no such network has (invalid).
@@ -62,7 +70,8 @@ JsonValue network_of(const Place& type, const TypeConfig& config, const JsonValu
 
 /// Both, read as a recording is. Throws Error with all keys that the recording does not cover; `file` has the
 /// configuration, at `path`.
-Document instantiate(const JsonValue& type, const JsonValue& config, const std::string& path, const std::string& file);
+Document instantiate(const JsonValue& type, const JsonValue& config, const std::string& path, const std::string& file,
+                     const Piece& piece = {});
 /// The same of a type's text.
 Document instantiate(std::string_view type, const JsonValue& config, const std::string& path, const std::string& file);
 

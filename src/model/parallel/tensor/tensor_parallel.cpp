@@ -183,26 +183,37 @@ Tensor mask_ids(const Tensor& ids, Tensor& masked) {
 
 }  // namespace
 
-Tensor cut_embedding(const Embedding& layer, const Tensor& ids) {
-    Session& session = ids.session();
-    const Ref<Node> node = node_of(layer.weight, kCutEmbedding);
+// _MaskPartial keeps its mask until what was looked up is summed.
+Tensor embedding_of_piece(const Tensor& piece, std::int64_t pieces, const Tensor& ids) {
+    const Ref<Node> node = node_of(piece, kCutEmbedding);
     if (node) {
         node->save(ids);
-        node->dims[0] = layer.weight.sizes();
-        node->dims[0][0] = node->dims[0][0] * layer.pieces;
+        node->dims[0] = piece.sizes();
+        node->dims[0][0] = node->dims[0][0] * pieces;
     }
-    Tensor out, mask;
-    {
-        Tensor masked;
-        mask = mask_ids(ids, masked);
-        Dims sizes = ids.sizes();
-        sizes.push(layer.weight.size(1));
-        out = empty(session, sizes, layer.weight.dtype(), Op::index_select);
-        if (node) set_history(out, node);
-    }
-    if (layer.scale.defined()) out = mul(out, to(layer.scale, layer.weight.dtype()));
+    Tensor masked;
+    Tensor mask = mask_ids(ids, masked);
+    Dims sizes = ids.sizes();
+    sizes.push(piece.size(1));
+    Tensor out = empty(ids.session(), sizes, piece.dtype(), Op::index_select);
+    if (node) set_history(out, node);
+    if (ids.session().mask_of_lookup) *ids.session().mask_of_lookup = std::move(mask);
+    return out;
+}
+
+Tensor cut_embedding(Session& session, const std::function<Tensor()>& forward) {
+    Tensor mask;
+    const Scoped<Tensor*> keeps(session.mask_of_lookup, &mask);
+    const Tensor out = forward();
     mask.reset();
     return summed(out);
+}
+
+Tensor cut_embedding(const Embedding& layer, const Tensor& ids) {
+    return cut_embedding(ids.session(), [&] {
+        const Tensor rows = embedding_of_piece(layer.weight, layer.pieces, ids);
+        return layer.scale.defined() ? mul(rows, to(layer.scale, layer.weight.dtype())) : rows;
+    });
 }
 
 // Shard(0): gathered as it comes; the gradient is cut in a copy, like that of gathered columns.

@@ -18,6 +18,10 @@ Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& 
 
 /// The rows of the table that other processes have are zeros until they are summed.
 Tensor cut_embedding(const Embedding& layer, const Tensor& ids);
+/// The same of a class that computes in its own way, in `forward`.
+Tensor cut_embedding(engine::Session& session, const std::function<Tensor()>& forward);
+/// torch.nn.functional.embedding inside of that, of a table that is one of `pieces`.
+Tensor embedding_of_piece(const Tensor& piece, std::int64_t pieces, const Tensor& ids);
 
 /// torch 2.11 distributed/tensor/_api.py DTensor.full_tensor of a weight that is cut by rows: -- [pieces * rows, in].
 Tensor whole_weight(const Tensor& weight, std::int64_t pieces);

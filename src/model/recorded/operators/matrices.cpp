@@ -15,6 +15,7 @@
 #include "engine/ops/triangular.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/recorded/operators.hpp"
 
 namespace vramfit::model::recorded {
@@ -53,7 +54,9 @@ Tensor linear_function(const Arguments& a) {
 Tensor looked_up(const Arguments& a) {
     if (a.find("max_norm") || a.flag(5, "scale_grad_by_freq", false) || a.flag(6, "sparse", false))
         a.refuse("an option");
-    return embedding(a.tensor(1), a.tensor(0));
+    const Tensor table = a.tensor(1), ids = a.tensor(0);
+    return table->is_piece ? embedding_of_piece(table, a.run().plan.distributed->world_size, ids)
+                           : embedding(table, ids);
 }
 
 /// F.softmax(t, dim, _stacklevel, dtype) and torch.softmax(t, dim, dtype).

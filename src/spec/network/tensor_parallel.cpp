@@ -1,0 +1,50 @@
+// transformers 5.17.0 distributed/tensor_parallel.py: modules compute with their part of a weight, and code that looks
+// at shapes sees that part. What the recording says by keys of the configuration is that of a smaller configuration.
+#include "spec/network/tensor_parallel.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "spec/json_parse.hpp"
+#include "spec/network/release.hpp"
+#include "spec/network/type.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::network {
+
+namespace {
+
+bool cuts(const Document& whole, std::string_view part) {
+    const auto& plan = whole.tensor_parallel_plan;
+    return std::any_of(plan.begin(), plan.end(), [&](const PlannedCut& row) {
+        return row.style == "colwise" && row.name.find(part) != row.name.npos;
+    });
+}
+
+Piece piece_in(const Document& whole, std::int64_t pieces) {
+    Piece piece{pieces};
+    if (cuts(whole, ".self_attn.q"))
+        piece.keys = {"num_attention_heads", "num_key_value_heads", "num_global_key_value_heads"};
+    if (cuts(whole, ".mlp.")) piece.keys.emplace_back("intermediate_size");
+    return piece;
+}
+
+}  // namespace
+
+Document piece_of(const Document& whole, std::int64_t pieces) {
+    Problems problems(whole.file);
+    const JsonValue config = parse_json(whole.given, problems);
+    problems.throw_if_any();
+    const BuiltInType* type = whole.of_type ? built_in_type_of(config) : nullptr;
+    const auto release = version_from(whole.transformers);
+    const TypeRecording* recording = type && release ? recording_under(*type, *release) : nullptr;
+    if (type && !recording) recording = type;
+    if (!recording)
+        throw Error(ErrorKind::unsupported, whole.file,
+                    "tensor parallelism of a recording that is no built-in type's is not supported", "FSDP or ZeRO");
+    Document piece = instantiate(recording->document(), config, "", whole.file, piece_in(whole, pieces));
+    piece.is_piece = true;
+    return piece;
+}
+
+}  // namespace vramfit::network
