@@ -119,7 +119,8 @@ void check_processes(const network::Document& recording, const network::Facts& f
     const DistributedPlan& processes = *plan.distributed;
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
-    if (processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
+    const bool cuts_types_alone = processes.as<TpPlan>() && !recording.of_type;
+    if (processes.as<PipelinePlan>() || cuts_types_alone) return refuse("distributed", title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);

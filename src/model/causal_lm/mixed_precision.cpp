@@ -41,6 +41,15 @@ std::optional<DType> prepared_dtype(const TrainPlan& plan) {
     return casts_itself ? std::nullopt : mixed_dtype(plan.training);
 }
 
+DType dtype_in_forward(const Run& run) {
+    const TrainPlan& plan = run.plan;
+    const bool is_fsdp = plan.distributed && (plan.distributed->as<Fsdp1Plan>() || plan.distributed->as<Fsdp2Plan>());
+    std::optional<DType> dtype;
+    if (is_fsdp && !plan.load.quantization) dtype = mixed_dtype(plan.training);
+    if (zero_of(plan)) dtype = zero_cast(run);
+    return dtype.value_or(plan.load.dtype);
+}
+
 Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                         const Place& place) {
     const TrainingPlan& training = run.plan.training;

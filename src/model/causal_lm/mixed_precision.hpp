@@ -14,6 +14,9 @@ std::optional<DType> mixed_dtype(const TrainingPlan& training);
 /// put none there.
 std::optional<DType> prepared_dtype(const TrainPlan& plan);
 
+/// What weights have while the forward pass runs: FSDP gathers them in its own dtype, and DeepSpeed casts the network.
+DType dtype_in_forward(const Run& run);
+
 /// accelerate.prepare_model: autocast around forward, 16-bit outputs turned to float32. Without mixed precision
 /// the model as it is.
 Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,

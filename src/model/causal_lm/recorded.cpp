@@ -1,6 +1,7 @@
 // XForCausalLM.forward as it was recorded from the library.
 #include "engine/backward.hpp"
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/liger.hpp"
 #include "model/losses/cut_loss.hpp"
 #include "model/recorded/interpreter.hpp"
@@ -61,9 +62,9 @@ RecordedQuestion question_of(const Run& run, const Network& network, const Batch
 // number of labels in training.
 Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     const network::Variant& variant = variant_for_base(*run.recorded, question_of(run, network, batch, true),
-                                                       run.plan.load.dtype, run.session.autocast.enabled);
+                                                       dtype_in_forward(run), run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
-    return run_recorded_base(run, network, *run.recorded, variant,
+    return run_recorded_base(run, network, *run.recorded, variant, dtype_in_forward(run),
                              {{"input_ids", batch.input_ids}, {"attention_mask", batch.attention_mask}},
                              windows_of(run, place));
 }
@@ -80,14 +81,15 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
         return output;
     }
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),
-                                                  run.plan.load.dtype, run.session.autocast.enabled);
+                                                  dtype_in_forward(run), run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     const std::vector<NamedTensor> given = {{"input_ids", batch.input_ids},
                                             {"attention_mask", batch.attention_mask},
                                             {"labels", batch.labels},
                                             {"num_items_in_batch", items}};
     Output output;
-    for (NamedTensor& made : run_recorded(run, network, *run.recorded, variant, given, windows_of(run, place))) {
+    for (NamedTensor& made :
+         run_recorded(run, network, *run.recorded, variant, dtype_in_forward(run), given, windows_of(run, place))) {
         Tensor& kept = made.name == "loss"     ? output.loss
                        : made.name == "logits" ? output.logits
                                                : output.others.emplace_back();

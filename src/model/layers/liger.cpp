@@ -5,6 +5,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/network/called.hpp"
 #include "spec/liger.hpp"
 
 namespace vramfit::model {
@@ -82,7 +83,7 @@ namespace {
 
 template <bool in_place>
 Tensor liger_normed(const Norm& norm, const Tensor& input) {
-    return liger_rms_norm(input, norm.weight, in_place);
+    return called_module(norm, input, [&norm](const Tensor& x) { return liger_rms_norm(x, norm.weight, in_place); });
 }
 
 LigerPatches patches_of(const Run& run) { return liger_patches(run.spec.model_type).value_or(LigerPatches{}); }

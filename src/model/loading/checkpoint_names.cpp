@@ -5,31 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/any_number.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
 namespace {
-
-/// A dotted name with * for each part that is a number, and those numbers.
-struct AnyNumber {
-    std::string name;
-    std::vector<std::string_view> numbers;
-};
-
-AnyNumber any_number(std::string_view name) {
-    AnyNumber out;
-    for (std::size_t at = 0; at <= name.size();) {
-        const std::size_t end = std::min(name.find('.', at), name.size());
-        const std::string_view part = name.substr(at, end - at);
-        const bool number = at > 0 && !part.empty() && part.find_first_not_of("0123456789") == part.npos;
-        if (number) out.numbers.push_back(part);
-        out.name += number ? "*" : part;
-        if (end < name.size()) out.name += '.';
-        at = end + 1;
-    }
-    return out;
-}
 
 /// The name with these numbers in place of its first stars.
 std::string with_numbers(std::string_view name, const std::vector<std::string_view>& numbers) {
@@ -61,25 +42,13 @@ std::int64_t matrices_in(const network::Document& recording, const Entry& entry,
 
 }  // namespace
 
-std::string_view planned_cut(const network::Document& recording, std::string_view parameter) {
-    const std::vector<network::PlannedCut>& plan = recording.tensor_parallel_plan;
-    if (plan.empty()) return {};
-    const std::string name = any_number(parameter).name;
-    const std::string_view module = std::string_view(name).substr(0, std::min(name.rfind('.'), name.size()));
-    for (const std::string_view wanted : {std::string_view(name), module}) {
-        const auto found = std::find_if(plan.begin(), plan.end(), [&](const auto& row) { return row.name == wanted; });
-        if (found != plan.end()) return found->style;
-    }
-    return {};
-}
-
 void name_as_published(const network::Document& recording, std::vector<Entry>& entries) {
     const std::vector<network::Published>& rows = recording.checkpoint;
     if (rows.empty()) return;
     std::int64_t matrices = 0;
     for (Entry& entry : entries) {
         const std::string own = entry.name;
-        const AnyNumber any = any_number(own);
+        const network::AnyNumber any = network::any_number(own);
         const auto row = std::find_if(rows.begin(), rows.end(),
                                       [&](const network::Published& one) { return one.parameter == any.name; });
         if (row == rows.end()) continue;

@@ -15,6 +15,7 @@
 #include "model/quantizers/int8.hpp"
 #include "model/quantizers/quantized.hpp"
 #include "spec/network/model.hpp"
+#include "spec/network/tensor_parallel.hpp"
 #include "spec/regular_expression.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -182,7 +183,7 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     std::vector<Entry> out;
     const auto add = [&](std::string name, engine::Dims sizes, Tensor& place) -> Entry& {
         const DType dtype = dtypes.of(name);
-        const bool splits = !planned_cut(*run.spec.recording, name).empty();
+        const bool splits = !network::planned_cut(*run.spec.recording, name).empty();
         const bool has_own_dtype = dtypes.says(name);
         out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, splits});
         out.back().has_own_dtype = has_own_dtype;

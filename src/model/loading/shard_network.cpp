@@ -2,12 +2,15 @@
 #include "model/loading/shard_network.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "model/layers/family.hpp"
-#include "model/loading/checkpoint_names.hpp"
 #include "model/network/network.hpp"
+#include "spec/network/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -49,15 +52,18 @@ void cut(const ModelSpec& spec, Linear& layer, std::int64_t pieces, Cut how) {
     size = size / pieces;
 }
 
+[[noreturn]] void refuse_width(std::int64_t width, std::int64_t pieces) {
+    throw Error(
+        ErrorKind::unsupported, "distributed.world_size",
+        fmt::format("experts of {} cannot be cut into {} equal pieces, and others are not supported", width, pieces),
+        "a divisor of their width");
+}
+
 /// packed_colwise and rowwise of experts' weights: gate_up_proj -- [E, 2I, H], down_proj -- [E, H, I].
 void cut_experts(BareModule& experts, std::int64_t pieces) {
     if (experts.parameters.empty()) return;
     std::int64_t& width = experts.parameters[1].sizes[2];
-    if (width % pieces != 0)
-        throw Error(ErrorKind::unsupported, "distributed.world_size",
-                    fmt::format("experts of {} cannot be cut into {} equal pieces, and others are not supported", width,
-                                pieces),
-                    "a divisor of their width");
+    if (width % pieces != 0) refuse_width(width, pieces);
     experts.pieces = pieces;
     experts.parameters[0].sizes[1] /= pieces;
     width /= pieces;
@@ -101,14 +107,51 @@ Cut cut_of(std::string_view style, const std::string& module) {
     if (style == "colwise_gather_output") return Cut::columns_gathered;
     if (style == "rowwise") return Cut::rows;
     if (style == "rowwise_split_input") return Cut::rows_split;
+    if (style == "mla_kv_a_proj") return Cut::none;  // its output alone: RecordedModule::summed_tail
     refuse_style(style, module);
+}
+
+/// packed_colwise and rowwise of experts' matrices -- [E, out, in]; the plan cuts nothing else that is no layer's
+/// weight.
+void cut_parameters(const network::Document& recording, BareModule& bare, std::int64_t pieces) {
+    for (BareParameter& p : bare.parameters) {
+        const std::string_view style = network::planned_cut(recording, bare.name + "." + p.name);
+        if (style.empty()) continue;
+        const bool by_rows = style == "rowwise";
+        if (p.sizes.size() != 3 || (!by_rows && style != "packed_colwise")) refuse_style(style, bare.name);
+        std::int64_t& size = p.sizes[by_rows ? 2 : 1];
+        if (size % pieces != 0) refuse_width(size, pieces);
+        size /= pieces;
+        bare.pieces = pieces;
+    }
+}
+
+/// Programs of one process have fewer heads in all layers: the plan has to cut the attention of all alike.
+void check_heads(const network::Document& recording, Network& network) {
+    std::set<std::string_view> modules, in_plan;
+    const auto look = [&](const Linear& l) {
+        const std::string_view module = std::string_view(l.name).substr(0, std::min(l.name.rfind('.'), l.name.size()));
+        if (!module.ends_with(".self_attn")) return;
+        modules.insert(module);
+        if (network::planned_cut(recording, l.name + ".weight") == "colwise") in_plan.insert(module);
+    };
+    for_each_module(network, Overloaded{look, [](const Embedding&) {}, [](const Norm&) {}, [](const BareModule&) {}});
+    const bool counts_differ = recording.config.find("\"num_attention_heads_per_layer\"") != std::string::npos;
+    if (!in_plan.empty() && (counts_differ || in_plan != modules))
+        throw Error(ErrorKind::unsupported, "distributed",
+                    fmt::format("tensor parallelism of {}, whose layers have heads of several kinds, is not supported",
+                                recording.model_type),
+                    "FSDP or ZeRO");
 }
 
 /// tp_plan of a recorded class, with the table that a tied head shares.
 void cut_recorded(const Run& run, Network& network) {
     const std::int64_t pieces = run.plan.distributed->world_size;
     const network::Document& recording = *run.spec.recording;
-    const auto style_of = [&](const std::string& module) { return planned_cut(recording, module + ".weight"); };
+    check_heads(recording, network);
+    const auto style_of = [&](const std::string& module) {
+        return network::planned_cut(recording, module + ".weight");
+    };
     const auto cut_linear = [&](Linear& l) { cut(run.spec, l, pieces, cut_of(style_of(l.name), l.name)); };
     const auto cut_table = [&](Embedding& e) {
         const std::string_view style = style_of(e.name);
@@ -124,12 +167,8 @@ void cut_recorded(const Run& run, Network& network) {
     const auto sum_gradients = [&](Norm& norm) {
         norm.sums_gradients = style_of(norm.name) == "replicated_with_grad_allreduce";
     };
-    const auto keep_whole = [&](BareModule& bare) {
-        for (const BareParameter& p : bare.parameters)
-            if (const auto style = planned_cut(recording, bare.name + "." + p.name); !style.empty())
-                refuse_style(style, bare.name);
-    };
-    for_each_module(network, Overloaded{cut_linear, cut_table, sum_gradients, keep_whole});
+    const auto cut_bare = [&](BareModule& bare) { cut_parameters(recording, bare, pieces); };
+    for_each_module(network, Overloaded{cut_linear, cut_table, sum_gradients, cut_bare});
     if (network.tied && network.head.cut != Cut::none && network.embed.pieces == 1)
         stop_in_forward("model.tie_word_embeddings",
                         "the head is cut, and the table that it shares is not (aten.mm got mixed torch.Tensor and "

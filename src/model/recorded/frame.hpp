@@ -32,6 +32,7 @@ struct RecordedPass {
     const RecordedModel& model;
     RecordedWindows windows;
     recorded::Symbols symbols;
+    DType weights;                                            ///< of the weights while the forward pass runs
     std::size_t units = 0;                                    ///< that have begun
     bool units_are_over = false;                              ///< the last one's output has gone on
     std::int64_t steps_of_rounds = 0;                         ///< that loops have run
@@ -60,7 +61,7 @@ class RecordedFrame : public recorded::Scope {
     Tensor base_of(network::Number number) const override;
     bool is_of_host(network::Number number) const override { return on_host_[number]; }
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
-    DType weights() const override { return pass_->run.plan.load.dtype; }
+    DType weights() const override { return pass_->weights; }
     const recorded::Symbols& symbols() const override { return pass_->symbols; }
     engine::Session& session() const override { return pass_->run.session; }
     const Run& run() const override { return pass_->run; }

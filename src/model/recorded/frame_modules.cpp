@@ -1,9 +1,11 @@
 // Modules that a recorded program calls: windows, hooks, and what stands in memory in their place.
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "engine/backward.hpp"
+#include "engine/ops/view.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
@@ -110,11 +112,33 @@ void RecordedFrame::ask_router(const network::Run& what, const std::vector<Tenso
     pass_->run.routers->add(logits->tensor, chosen->tensor.size(-1).value());
 }
 
+namespace {
+
+/// 5.17.0 distributed/tensor_parallel.py MlaKvAProjParallel: what goes to all heads without another projection.
+Tensor with_summed_tail(const RecordedModule& child, const Tensor& out) {
+    if (child.summed_tail == 0) return out;
+    const Size first = out.size(-1) - child.summed_tail;
+    const Tensor parts[] = {slice(out, -1, 0, first), summed_in_backward(slice(out, -1, first, out.size(-1)))};
+    return cat(parts, -1);
+}
+
+/// MoeExpertsParallel: gradients of what goes into experts in pieces are summed, and what comes out.
+std::vector<Tensor> between_processes(std::vector<Tensor> given,
+                                      const std::function<std::vector<Tensor>(std::vector<Tensor>)>& forward) {
+    for (Tensor& t : given)
+        if (t.defined() && is_floating(t.dtype())) t = summed_in_backward(t);
+    std::vector<Tensor> results = forward(std::move(given));
+    sum_in_place(results.at(0));
+    return results;
+}
+
+}  // namespace
+
 std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::uint32_t index,
                                                std::vector<Tensor> given) {
     const RecordedModule& child = pass_->model.module(index);
     const GradMode grad(session(), session().grad_enabled && !what.flags.no_grad);
-    if (child.linear) return {call_linear(*child.linear, given.at(0))};
+    if (child.linear) return {with_summed_tail(child, call_linear(*child.linear, given.at(0)))};
     if (child.embedding) return call_embedding(what, index, std::move(given));
     if (child.norm && given.size() == 1)
         return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
@@ -125,9 +149,13 @@ std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::ui
         })};
     const bool in_layer = child.is_unit() || session().recorder.module.layer >= 0;
     const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
-    std::vector<Tensor> results = session().module_hooks
-                                      ? between_hooks(what, index, std::move(given))
-                                      : run_program(what.program, index, std::move(given), in_unit_ || child.is_unit());
+    const auto run = [&](std::vector<Tensor> inputs) {
+        return session().module_hooks
+                   ? between_hooks(what, index, std::move(inputs))
+                   : run_program(what.program, index, std::move(inputs), in_unit_ || child.is_unit());
+    };
+    const bool in_pieces = child.bare && child.bare->pieces > 1;
+    std::vector<Tensor> results = in_pieces ? between_processes(std::move(given), run) : run(std::move(given));
     if (pass_->run.routers && network::is_router(*child.kind)) ask_router(what, results);
     return results;
 }

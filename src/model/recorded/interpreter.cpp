@@ -85,7 +85,7 @@ bool hands_on(const RecordedModel& model) {
 }  // namespace
 
 Tensor run_recorded_base(const Run& run, const Network& network, const RecordedModel& model,
-                         const network::Variant& variant, const std::vector<NamedTensor>& given,
+                         const network::Variant& variant, DType weights, const std::vector<NamedTensor>& given,
                          const RecordedWindows& windows) {
     const network::Document& document = model.document();
     const network::Program& whole = document.programs[variant.program];
@@ -107,8 +107,8 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
         arguments.push_back(found ? found->tensor : Tensor());
     }
     const Tensor& ids = arguments.at(0);
-    const auto pass = std::make_shared<RecordedPass>(
-        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    const auto pass =
+        std::make_shared<RecordedPass>(RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, weights});
     std::vector<Tensor> results =
         RecordedFrame(pass, variant.program, 0, false).called_child(*call, std::move(arguments));
     const auto outputs = named_outputs(document.programs[call->program], results);
@@ -145,8 +145,8 @@ const network::Variant& variant_for_base(const RecordedModel& model, RecordedQue
 }
 
 std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
-                                      const network::Variant& variant, const std::vector<NamedTensor>& given,
-                                      const RecordedWindows& windows) {
+                                      const network::Variant& variant, DType weights,
+                                      const std::vector<NamedTensor>& given, const RecordedWindows& windows) {
     const network::Program& program = model.document().programs[variant.program];
     std::vector<Tensor> arguments;
     for (const network::Number place : program.given()) {
@@ -158,8 +158,8 @@ std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, co
         arguments.push_back(found->tensor);
     }
     const Tensor& ids = arguments.at(0);
-    const auto pass = std::make_shared<RecordedPass>(
-        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    const auto pass =
+        std::make_shared<RecordedPass>(RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, weights});
     std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).call(std::move(arguments));
     return named_outputs(program, results);
 }

@@ -48,13 +48,13 @@ const network::Variant& variant_for_base(const RecordedModel& model, RecordedQue
 /// One forward pass of the network: its outputs by their names. Throws Error (unsupported) where the sizes are none of
 /// those that the recording holds for, and for functions that the engine does not know.
 std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
-                                      const network::Variant& variant, const std::vector<NamedTensor>& given,
-                                      const RecordedWindows& windows);
+                                      const network::Variant& variant, DType weights,
+                                      const std::vector<NamedTensor>& given, const RecordedWindows& windows);
 
 /// The same without the head, as trl's SFTTrainer calls it: the last hidden state. Throws Error (unsupported) where no
 /// module is all but the head.
 Tensor run_recorded_base(const Run& run, const Network& network, const RecordedModel& model,
-                         const network::Variant& variant, const std::vector<NamedTensor>& given,
+                         const network::Variant& variant, DType weights, const std::vector<NamedTensor>& given,
                          const RecordedWindows& windows);
 
 }  // namespace vramfit::model

@@ -7,6 +7,7 @@
 
 #include "model/network/called.hpp"
 #include "spec/network/model.hpp"
+#include "spec/network/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -45,6 +46,8 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
     modules_[index].first_buffer = buffers_;
     buffers_ += what.buffers.size();
     if (units_ < layers_.size() && path == layers_[units_]) modules_[index].unit = static_cast<int>(units_++);
+    if (document_->is_piece && what.leaf == network::Leaf::linear)
+        modules_[index].summed_tail = network::summed_tail(*document_, path);
     modules_[index].is_final_norm = !path.empty() && path == final_norm_;
     modules_[index].is_behind_layers = !path.empty() && path == behind_layers_;
     for (const network::Child& child : what.children) {

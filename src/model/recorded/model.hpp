@@ -29,6 +29,8 @@ struct RecordedModule {
     Norm* norm = nullptr;
     BareModule* bare = nullptr;
     std::size_t first_buffer = 0;  ///< its first among the network's buffers
+    /// In one of several processes: of how many of its last outputs the gradient is summed over all.
+    std::int64_t summed_tail = 0;
 
     bool is_unit() const { return unit >= 0; }
 };

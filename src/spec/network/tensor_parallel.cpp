@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "spec/json_parse.hpp"
+#include "spec/network/any_number.hpp"
 #include "spec/network/release.hpp"
 #include "spec/network/type.hpp"
 #include "vramfit/base/error.hpp"
@@ -30,6 +31,26 @@ Piece piece_in(const Document& whole, std::int64_t pieces) {
 }
 
 }  // namespace
+
+std::string_view planned_cut(const Document& recording, std::string_view parameter) {
+    const std::vector<PlannedCut>& plan = recording.tensor_parallel_plan;
+    if (plan.empty()) return {};
+    const std::string name = any_number(parameter).name;
+    const std::string_view module = std::string_view(name).substr(0, std::min(name.rfind('.'), name.size()));
+    for (const std::string_view wanted : {std::string_view(name), module}) {
+        const auto found = std::find_if(plan.begin(), plan.end(), [&](const auto& row) { return row.name == wanted; });
+        if (found != plan.end()) return found->style;
+    }
+    return {};
+}
+
+std::int64_t summed_tail(const Document& piece, std::string_view module) {
+    if (planned_cut(piece, std::string(module) + ".weight") != "mla_kv_a_proj") return 0;
+    Problems problems(piece.file);
+    const JsonValue config = parse_json(piece.config, problems);
+    const JsonValue* width = config.find("qk_rope_head_dim");
+    return width && width->kind == JsonKind::integer ? width->integer : 0;
+}
 
 Document piece_of(const Document& whole, std::int64_t pieces) {
     Problems problems(whole.file);

@@ -81,6 +81,14 @@ std::string place_in_parts(const Place& type, std::string_view key) {
     return fmt::format("{}{}{}", part, part.empty() ? "" : "/", key.substr(prefix.size()));
 }
 
+std::string TypeConfig::of_piece(std::string formula) const {
+    constexpr std::string_view kWidth = "hidden_size//num_attention_heads";
+    if (!width_of_heads) return formula;
+    for (std::size_t at = formula.find(kWidth); at != formula.npos; at = formula.find(kWidth, at))
+        formula.replace(at, kWidth.size(), fmt::format("{}", *width_of_heads));
+    return formula;
+}
+
 namespace {
 
 /// The width of a head that is a quotient stays that of the whole.

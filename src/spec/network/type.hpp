@@ -53,6 +53,9 @@ struct TypeConfig {
     std::map<std::string, JsonValue, std::less<>> chosen;  ///< the state of each choice
     std::vector<std::string> kinds;                        ///< of each layer
     std::optional<std::int64_t> width_of_heads;            ///< where `numbers` are those of one of several processes
+
+    /// A formula with that width, which is a quotient of two numbers of the whole.
+    std::string of_piece(std::string formula) const;
 };
 
 /// The part of one of several processes that share each layer: keys of the configuration of which it has one part.

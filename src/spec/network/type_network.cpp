@@ -318,18 +318,9 @@ class Maker {
     }
 
     FoldedComparison comparison(const std::string& text) const {
-        auto found = folded_comparison(of_whole(text), config_.numbers);
+        auto found = folded_comparison(config_.of_piece(text), config_.numbers);
         if (!found) type_.refuse(fmt::format("'{}' is no comparison", text));
         return std::move(*found);
-    }
-
-    /// In programs of one of several processes a head has the width that it has in the whole.
-    std::string of_whole(std::string formula) const {
-        constexpr std::string_view kWidth = "hidden_size//num_attention_heads";
-        if (!config_.width_of_heads) return formula;
-        for (std::size_t at = formula.find(kWidth); at != formula.npos; at = formula.find(kWidth, at))
-            formula.replace(at, kWidth.size(), fmt::format("{}", *config_.width_of_heads));
-        return formula;
     }
 
     /// A comparison as it is left; an empty list where it is decided, as it has to be.
@@ -358,7 +349,7 @@ class Maker {
             }
             const auto [found, fresh] = formulas_.try_emplace(value.text);
             if (fresh) {
-                found->second = folded(of_whole(value.text.substr(1)), config_.numbers);
+                found->second = folded(config_.of_piece(value.text.substr(1)), config_.numbers);
                 if (found->second.kind == JsonKind::text) found->second.text.insert(0, 1, '=');
             }
             value = found->second;

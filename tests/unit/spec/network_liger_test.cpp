@@ -104,5 +104,5 @@ TEST_CASE("Liger's kernels of recorded types that were not compared are refused 
     CHECK(refusal_with_liger("apertus-8b-2509", alone).empty());  // left alone
     CHECK(refusal_with_liger("olmo-3-1025-7b", [](TrainPlan& plan) {
               plan.distributed.emplace().world_size = 2;
-          }).find("several processes") != std::string::npos);
+          }).empty());
 }

@@ -35,7 +35,7 @@ Tensor multiplied(const Arguments& a) {
         return t;
     }
     const Tensor other = a.tensor(1);
-    if (result_type(t, other) != t.dtype()) a.refuse("a tensor of a wider dtype");
+    if (is_floating(result_type(t, other)) && !is_floating(t.dtype())) a.refuse("a tensor of another kind");
     if (other.requires_grad() && t->is_view) a.refuse("a view and a tensor with a gradient");
     mul_in_place(t, other);
     return t;
