@@ -280,7 +280,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_distributed(plan, stack_, problems);
     if (plan.distributed && plan.distributed->as<Fsdp1Plan>()) check_fsdp1_targets(plan, targets_, problems);
     if (usable) check_size_units(model_, plan, problems);
-    if (has_liger(model_.model_type)) check_liger_units(model_, plan, stack_, problems);
+    check_head_losses(model_, plan, stack_, problems);
     check_zero(plan, stack_, problems);
     if (plan.training.use_liger_kernel && !uses_trainer(plan))
         problems.unsupported("training.use_liger_kernel",

@@ -56,7 +56,8 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
                              "reentrant checkpointing is not supported with this setting of FSDP1 and this release",
                              "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
-    check_trainer_arguments(t, "FSDP", problems);
+    if (t.optimizer_in_backward)
+        problems.unsupported("training.optimizer_in_backward", "not supported with FSDP", "leave it out");
     check_fsdp_optimizer(plan, stack, problems);
     if (plan.distributed->load_on_device)
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");

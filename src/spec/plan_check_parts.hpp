@@ -87,8 +87,8 @@ void check_fsdp1_targets(const TrainPlan& plan, const std::vector<LoraTarget>& t
 /// FSDP2 as axolotl prepares it.
 void check_axolotl(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsdp, Problems& problems);
 
-/// Liger's fused loss where FSDP cuts the head.
-void check_liger_units(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
+/// Losses with the head in them where FSDP cuts the head.
+void check_head_losses(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
 
 /// Units by size under FSDP1 and FSDP2.
 void check_size_units(const ModelSpec& model, const TrainPlan& plan, Problems& problems);

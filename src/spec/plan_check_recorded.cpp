@@ -124,8 +124,6 @@ void check_processes(const network::Document& recording, const network::Facts& f
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
-    if (second && second->prepared_by == FsdpPreparation::axolotl)
-        return refuse("distributed.prepared_by", "axolotl's preparation", "accelerate's");
     if ((first || second) && !network::bias_of_head(recording).empty())
         return refuse("distributed", fmt::format("{} of a head that shares its bias", title), "DDP or ZeRO");
     // trl's fused head sums up the head's gradient itself, which other modules stand before.
@@ -260,8 +258,6 @@ void check_cut_loss(const network::Document& recording, const TrainPlan& plan, P
             fmt::format("cut cross entropy of {} was not compared with recorded networks yet", recording.model_type));
     else if (plan.loop.kind != LoopKind::trainer)
         refuse("cut cross entropy was compared with recorded networks in transformers' Trainer only");
-    else if (plan.distributed)
-        refuse("cut cross entropy was not compared with recorded networks in several processes yet");
 }
 
 void check_liger_patches(const network::Document& recording, Problems& problems) {

@@ -77,6 +77,11 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");
+    if (t.cut_cross_entropy)
+        refuse("training.cut_cross_entropy",
+               "DeepSpeed stopped in traces with ZeRO-3 (Cannot free a ZeRO-3 Parameter while it is still active in "
+               "submodules)",
+               "leave it out, ZeRO-2, or training.use_liger_kernel");
     if (t.optimizer_in_backward) refuse("training.optimizer_in_backward", "DeepSpeed steps by itself", "leave it out");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "not supported with ZeRO-3", "leave it out");

@@ -23,9 +23,8 @@ using ArgumentKind = network::Argument::Kind;
 Size bound(const Arguments& a, const network::Argument& written, Size otherwise, Size length) {
     if (written.is(ArgumentKind::none)) return otherwise;
     const Size size = a.size(written);
-    if (size.is_symbolic()) return same(size, length) || length < size ? length : size;
-    if (size.bits() < 0) return length + size;
-    return length < size ? length : size;
+    if (size.value() < 0) return length + size;
+    return same(size, length) || length < size ? length : size;
 }
 
 /// TensorIndexing.h applySlice: nothing is done where nothing is cut, if there are other parts beside it.
