@@ -124,6 +124,17 @@ void check_processes(const network::Document& recording, const network::Facts& f
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
+    const bool by_axolotl = second && second->prepared_by == FsdpPreparation::axolotl;
+    if (by_axolotl && second->activation_checkpointing)
+        return problems.unsupported(
+            "distributed.fsdp_config.activation_checkpointing",
+            "axolotl checkpoints the parts of layers, which is not supported for recorded types",
+            "training.gradient_checkpointing true");
+    // axolotl 0.18 monkeypatch/accelerate/fsdp2.py fsdp2_load_full_state_dict: nn.Parameter of all that it sends.
+    if (by_axolotl && second->cpu_ram_efficient_loading && !plan.load.quantization && facts.saves_buffers)
+        return problems.unsupported("distributed.fsdp_config.cpu_ram_efficient_loading",
+                                    "axolotl makes parameters of buffers that checkpoints have, which is not supported",
+                                    "false");
     if ((first || second) && !network::bias_of_head(recording).empty())
         return refuse("distributed", fmt::format("{} of a head that shares its bias", title), "DDP or ZeRO");
     // trl's fused head sums up the head's gradient itself, which other modules stand before.

@@ -28,12 +28,22 @@ bool is_of_package(std::string_view function) {
 /// tools/record/vramfit_record/experts.py: how such functions are named.
 bool asks_experts(std::string_view function) { return function.starts_with("experts."); }
 
+bool saves_buffers(const Document& document) {
+    return std::any_of(document.kinds.begin(), document.kinds.end(), [](const ModuleKind& kind) {
+        return std::any_of(kind.buffers.begin(), kind.buffers.end(), [](const Parameter& p) { return p.persistent; });
+    });
+}
+
 }  // namespace
 
 Facts facts_of(const Document& document) {
-    return {!decoder_beside_towers(document).empty(), !shared_by_layers(document).empty(),
-            calls(document, is_of_package),           calls(document, asks_experts),
-            modules_of_their_own_kind(document),      decoder_layers(document)};
+    return {.has_towers = !decoder_beside_towers(document).empty(),
+            .layers_share_parameters = !shared_by_layers(document).empty(),
+            .calls_packages = calls(document, is_of_package),
+            .asks_experts_one_by_one = calls(document, asks_experts),
+            .saves_buffers = saves_buffers(document),
+            .own_modules = modules_of_their_own_kind(document),
+            .layers = decoder_layers(document)};
 }
 
 }  // namespace vramfit::network

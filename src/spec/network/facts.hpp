@@ -13,6 +13,7 @@ struct Facts {
     bool layers_share_parameters = false;
     bool calls_packages = false;  ///< functions for which a package is taken where it is installed
     bool asks_experts_one_by_one = false;
+    bool saves_buffers = false;  ///< checkpoints have some
     std::vector<OwnModule> own_modules;
     std::vector<std::string> layers;  ///< the decoder's, by their paths
 };
