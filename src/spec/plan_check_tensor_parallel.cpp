@@ -1,6 +1,9 @@
 // What transformers refuses of tensor parallelism, what was not compared, and models that it does not cut.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "spec/network/document.hpp"
 #include "spec/plan_check_parts.hpp"
 
 namespace vramfit {
@@ -40,14 +43,32 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
     check_trainer_arguments(plan.training, "tensor parallelism", problems);
 }
 
+namespace {
+
+enum class Uncut : std::uint8_t { nothing, all, all_but_the_head };
+
 // transformers 5.17: configuration_*.py without base_model_tp_plan, modeling_*.py with or without _tp_plan.
+Uncut uncut_of(const ModelSpec& model) {
+    if (!model.recording) {
+        if (model.model_type == "gpt_oss") return Uncut::all_but_the_head;
+        return model.model_type == "gpt2" || model.model_type == "nemotron" ? Uncut::all : Uncut::nothing;
+    }
+    const auto& plan = model.recording->tensor_parallel_plan;
+    const auto is_head = [&](const network::PlannedCut& row) { return row.name == model.recording->output_embeddings; };
+    if (plan.empty()) return Uncut::all;
+    return std::all_of(plan.begin(), plan.end(), is_head) ? Uncut::all_but_the_head : Uncut::nothing;
+}
+
+}  // namespace
+
 void note_uncut(const ModelSpec& model, const TrainPlan& plan, Notes& notes) {
     if (!plan.distributed || !plan.distributed->as<TpPlan>()) return;
-    const bool head_alone = model.model_type == "gpt_oss";
-    if (!head_alone && model.model_type != "gpt2" && model.model_type != "nemotron") return;
+    const Uncut uncut = uncut_of(model);
+    if (uncut == Uncut::nothing) return;
     notes.push_back({NoteKind::without_effect,
-                     head_alone
-                         ? "transformers' plan for gpt_oss cuts the head alone: each process has all layers"
+                     uncut == Uncut::all_but_the_head
+                         ? fmt::format("transformers' plan for {} cuts the head alone: each process has all layers",
+                                       model.model_type)
                          : fmt::format("transformers has no plan for {}: nothing is cut, and each process trains "
                                        "all of it",
                                        model.model_type),
