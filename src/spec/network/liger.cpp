@@ -47,10 +47,12 @@ struct Patches {
 };
 constexpr Patches kPatches[] = {
     {"exaone4", kExaone4, "Exaone4RMSNorm", "Exaone4MLP", "Exaone4Attention"},
+    {"gemma4", kGemma4, "Gemma4RMSNorm", "Gemma4TextMLP", {}},
     {"gemma4_text", kGemma4, "Gemma4RMSNorm", "Gemma4TextMLP", {}},
     {"hunyuan_v1_dense", kLlama, "HunYuanDenseV1RMSNorm", "HunYuanDenseV1MLP", "HunYuanDenseV1Attention"},
     {"ministral", kLlama, "MinistralRMSNorm", "MinistralMLP", "MinistralAttention"},
     {"olmo3", kOlmo3, "Olmo3RMSNorm", "Olmo3MLP", "Olmo3Attention"},
+    {"qwen3_5", kQwen35, "Qwen3_5RMSNorm", "Qwen3_5MLP", {}},
     {"qwen3_5_text", kQwen35, "Qwen3_5RMSNorm", "Qwen3_5MLP", {}},
 };
 

@@ -88,7 +88,8 @@ TEST_CASE("every family that is patched is one that Liger knows") {
         CHECK(liger_patches(type));
         CHECK(has_liger(type));
     }
-    for (const char* type : {"exaone4", "gemma4_text", "hunyuan_v1_dense", "ministral", "olmo3", "qwen3_5_text"}) {
+    for (const char* type :
+         {"exaone4", "gemma4", "gemma4_text", "hunyuan_v1_dense", "ministral", "olmo3", "qwen3_5", "qwen3_5_text"}) {
         INFO(type);
         CHECK(network::has_liger_patches(type));
         CHECK(has_liger(type));
