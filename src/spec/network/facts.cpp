@@ -31,9 +31,13 @@ bool asks_experts(std::string_view function) { return function.starts_with("expe
 }  // namespace
 
 Facts facts_of(const Document& document) {
-    return {!decoder_beside_towers(document).empty(), !shared_by_layers(document).empty(),
-            calls(document, is_of_package),           calls(document, asks_experts),
-            modules_of_their_own_kind(document),      decoder_layers(document)};
+    return {!decoder_beside_towers(document).empty(),
+            !shared_by_layers(document).empty(),
+            has_several_lists(document),
+            calls(document, is_of_package),
+            calls(document, asks_experts),
+            modules_of_their_own_kind(document),
+            decoder_layers(document)};
 }
 
 }  // namespace vramfit::network

@@ -224,20 +224,22 @@ class Maker {
             if (input.items.size() > 3) fill(input.items[3], -1);
         Inside inside{layer, of};
         std::vector<JsonValue> made;
-        std::int64_t back = 0, first = 0;
+        LayerLoop loop;
         for (const JsonValue& numbered : code->items) {
             const JsonValue& one = written(numbered);
             if (is(one, "layers"))
-                layers(one, inside, made, depth, back, first);
+                loop = layers(one, inside, made, depth);
             else
-                instruction(renumbered(one, back, first), inside, made, depth);
+                instruction(loop.of_all(renumbered(one, loop.back(), loop.first)), inside, made, depth);
         }
         *code = JsonValue::list(std::move(made));
+        const std::int64_t back = loop.back();
         for (const char* key : {"outputs", "keeps"})
             if (JsonValue* all = member(row, key); all && back != 0)
                 for (JsonValue& one : all->items) {
-                    renumber(one, back, first);
-                    if (one.kind == JsonKind::integer && one.integer >= first) one = JsonValue::of(one.integer + back);
+                    renumber(one, back, loop.first);
+                    if (one.kind == JsonKind::integer && one.integer >= loop.first)
+                        one = JsonValue::of(one.integer + back);
                 }
         return programs_.add(std::move(row));
     }
@@ -255,12 +257,11 @@ class Maker {
         return row.kind == JsonKind::list && !row.items.empty() && row.items[0].text == what;
     }
 
-    /// What runs the layers. `back`: by how much the numbers of values behind it are higher, from `first` on.
-    void layers(const JsonValue& one, Inside& inside, std::vector<JsonValue>& made, std::size_t depth,
-                std::int64_t& back, std::int64_t& first) {
+    /// What runs the layers.
+    LayerLoop layers(const JsonValue& one, Inside& inside, std::vector<JsonValue>& made, std::size_t depth) {
         if (one.items.size() != 6 || one.items[1].kind != JsonKind::integer || one.items[2].kind != JsonKind::integer)
             inside.node.refuse("its layers are run in no known way");
-        first = one.items[1].integer;
+        const std::int64_t first = one.items[1].integer;
         const std::int64_t each = one.items[2].integer;
         const std::vector<std::int64_t> run = layers_run(type_.member("layers"), config_.kinds);
         const std::int64_t count = std::ssize(run);
@@ -276,7 +277,7 @@ class Maker {
                 instruction(renumbered(written(row), by, first), inside, made, depth);
             inside.layer = outer;
         }
-        back = (count > 2 ? count - 2 : 0) * each;
+        return {first, each, count};
     }
 
     void instruction(JsonValue row, Inside& inside, std::vector<JsonValue>& made, std::size_t depth) {
