@@ -37,24 +37,6 @@ struct Table {
 
 JsonValue* member(JsonValue& object, std::string_view key) { return const_cast<JsonValue*>(object.find(key)); }
 
-/// A variant without its program, as it names the node.
-std::string name_of_row(const JsonValue& row) {
-    std::map<std::string, const JsonValue*> sorted;
-    for (std::size_t i = 0; i < row.keys.size(); ++i)
-        if (row.keys[i] != "not_fitted") sorted.emplace(row.keys[i], &row.items[i]);
-    std::string text = "variant {";
-    for (const auto& [key, value] : sorted) {
-        if (text.back() != '{') text += ',';
-        text += fmt::format("\"{}\":", key);
-        if (value->kind == JsonKind::object) {
-            text += name_of_row(*value).substr(std::string_view("variant ").size());
-        } else {
-            text += value->kind == JsonKind::text ? fmt::format("\"{}\"", value->text) : value->shown();
-        }
-    }
-    return text + "}";
-}
-
 /// What a program is made in: the layer that it belongs to, what is below its node, conditions that stand in it.
 struct Inside {
     std::int64_t layer;  ///< -1: none
