@@ -17,6 +17,8 @@ Tensor cached_cast(const Tensor& t, DType dtype) {
     CastCache& cache = autocast.cache;
     const auto found = cache.places.find(t.get());
     if (found != cache.places.end()) return cache.casts[found->second].second;
+    // Made with gradients even inside of no_grad, so that whoever uses it later has them (as torch 2.11 and later do).
+    const GradMode with_gradients(t.session(), true);
     Tensor cast = to(t, dtype);
     cache.places.emplace(t.get(), cache.casts.size());
     cache.casts.emplace_back(t, cast);

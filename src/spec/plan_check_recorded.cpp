@@ -200,15 +200,21 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
 }
 
 /// Types whose code asks whether it is in training, as they were recorded: transformers 5.17.0 modeling_gemma3n.py
-/// Gemma3nTextAltUp.correct, modeling_xlnet.py XLNetModel.forward (use_mems_eval: all layers' rows are kept).
+/// Gemma3nTextAltUp.correct, modeling_xlnet.py XLNetModel.forward (use_mems_eval: all layers' rows are kept),
+/// modeling_dbrx.py DbrxRouter.forward, modeling_rwkv.py RwkvModel._rescale_layers.
 template <class Refuse>
 void check_modes(const network::Document& recording, const TrainPlan& plan, const Refuse& refuse) {
-    const bool is_xlnet = recording.model_type == "xlnet";
-    if (!is_xlnet && !recording.model_type.starts_with("gemma3n")) return;
-    const char* const name = is_xlnet ? "XLNet" : "Gemma 3n";
-    if (plan.evaluation) refuse("training.eval_strategy", fmt::format("{} in evaluation", name), "leave it out");
+    constexpr std::pair<std::string_view, const char*> kNames[] = {
+        {"gemma3n", "Gemma 3n"}, {"xlnet", "XLNet"}, {"dbrx", "DBRX"}, {"rwkv", "RWKV"}};
+    const auto* const found = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& row) {
+        return recording.model_type.starts_with(row.first);
+    });
+    if (found == std::end(kNames)) return;
+    if (plan.evaluation)
+        refuse("training.eval_strategy", fmt::format("{} in evaluation", found->second), "leave it out");
     if (is_preference(plan.loop.kind) && !plan.peft)
-        refuse("loop.kind", fmt::format("a reference model of {}, which is not in training,", name), "an adapter");
+        refuse("loop.kind", fmt::format("a reference model of {}, which is not in training,", found->second),
+               "an adapter");
 }
 
 /// 5.17.0 modeling_xlnet.py XLNetRelativeAttention: parameters that are float32 whatever is asked for
@@ -233,15 +239,6 @@ void check_position_bias(const network::Document& recording, const TrainPlan& pl
                          "transformers stops with Inkling's norms in float32 under autocast (value cannot be converted "
                          "to type c10::BFloat16 without overflow)",
                          "weights of 16 bits, not prepared for k-bit training");
-}
-
-/// What was not compared of parameters that several layers share.
-template <class Refuse>
-void check_shared_layers(const TrainPlan& plan, const Refuse& refuse) {
-    constexpr const char* kWhat = "a parameter that several layers share";
-    if (plan.distributed) refuse("distributed", fmt::format("{}, on several GPUs,", kWhat), "one GPU");
-    if (plan.peft && !plan.peft->modules_to_save.empty())
-        refuse("peft.modules_to_save", fmt::format("a copy of modules beside {}", kWhat), "leave it out");
 }
 
 void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
@@ -303,6 +300,11 @@ void note_recording(const network::Document& recording, const network::Facts& fa
              "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
              "without flash-linear-attention, causal-conv1d and mamba-ssm, whose kernels need other memory",
              "leave the packages out of the environment"});
+    if (recording.model_type == "rwkv")  // 5.17.0 modeling_rwkv.py load_wkv_cuda_kernel
+        notes.push_back({NoteKind::recorded_network,
+                         "transformers' own loop over tokens is predicted, as it runs without the package kernels, "
+                         "whose kernel needs other memory",
+                         "leave the package out of the environment"});
     if (facts.asks_experts_one_by_one)
         notes.push_back({NoteKind::recorded_network,
                          "each expert of this network computes by itself, for the tokens that chose it: equally many "
@@ -367,7 +369,7 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
     // 5.17.0 modeling_xglm.py XGLMAttention.forward: another softmax for scores in float16.
     if (recording.model_type == "xglm" && (plan.load.dtype == DType::float16 || plan.training.fp16))
         refuse(plan.training.fp16 ? "training.fp16" : "load.dtype", "XGLM in float16", "bfloat16");
-    if (facts.layers_share_parameters) check_shared_layers(plan, refuse);
+    check_recorded_layers(facts, plan, problems);
     if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
         refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
     check_own_modules(facts.own_modules, plan, problems);

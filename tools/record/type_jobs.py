@@ -123,7 +123,7 @@ OWN: dict[str, dict[str, Any]] = {
     "inkling_text": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "swa_num_attention_heads": 8, "swa_num_key_value_heads": 4, "swa_head_dim": 24,
                      "sliding_window_size": 512, "d_rel": 8, "rel_extent": 96, "intermediate_size": 176, "moe_intermediate_size": 40, "n_routed_experts": 8, "num_experts_per_tok": 2, "max_position_embeddings": 2048, "pad_token_id": 0,
                      "layer_types": ["hybrid_sliding", "hybrid_sliding", "hybrid", "hybrid_sliding"], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"], "bos_token_id": 1, "eos_token_id": 2},
-    "rwkv": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "context_length": 2048, "bos_token_id": 1, "eos_token_id": 2},
+    "rwkv": {"vocab_size": 320, "hidden_size": 64, "attention_hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 3, "context_length": 2048, "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2},
     "laguna": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48, "head_dim": 16, "num_hidden_layers": 4, "sliding_window": 512, "gating": "per-head",
                "layer_types": ["full_attention", "sliding_attention", "full_attention", "sliding_attention"], "num_attention_heads_per_layer": [4, 8, 4, 8], "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"],
                "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 4.0, "original_max_position_embeddings": 512, "beta_fast": 64.0, "beta_slow": 1.0, "attention_factor": 1.0,
@@ -188,6 +188,17 @@ OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **L
 OWN["minimax"] = {**MIXTURE, "num_hidden_layers": 4, "head_dim": 16, "num_local_experts": 8, "layer_types": ["linear_attention", "linear_attention", "full_attention", "linear_attention"], "sliding_window": None}
 #: Layers with attention share its parameters.
 OWN["zamba"] = {**{k: v for k, v in LLAMA.items() if k != "num_key_value_heads"}, "num_hidden_layers": 6, "num_key_value_heads": 4, "mamba_d_state": 8, "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid", "mamba", "mamba"]}
+#: Two stacks of two layers, which run eight times together.
+OWN["hrm_text"] = {**{k: v for k, v in LLAMA.items() if k not in ("num_hidden_layers", "num_key_value_heads")}, "head_dim": 16, "num_layers_per_stack": 2, "num_hidden_layers": 16}
+OTHERS["hrm_text"] = {"causal": {**OWN["hrm_text"], "prefix_lm": False, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True, "num_layers_per_stack": 3, "num_hidden_layers": 24}}
+OWN["xlm"] = {"vocab_size": 320, "emb_dim": 64, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 2048, "pad_token_id": 2, "bos_token_id": 0, "eos_token_id": 1}
+OTHERS["rwkv"] = {"tied": {**{k: v for k, v in OWN["rwkv"].items() if k not in ("attention_hidden_size", "intermediate_size")}, "tie_word_embeddings": True, "num_hidden_layers": 2}}
+#: As databricks/dbrx-base is published, with small sizes.
+OWN["dbrx"] = {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 8, "max_seq_len": 2048, "tie_word_embeddings": False, "attn_config": {"clip_qkv": 8, "kv_n_heads": 2, "rope_theta": 500000},
+               "ffn_config": {"ffn_hidden_size": 40, "moe_jitter_eps": 0, "moe_loss_weight": 0.05, "moe_num_experts": 8, "moe_top_k": 4}, "bos_token_id": 1, "eos_token_id": 2}
+OTHERS["dbrx"] = {"plain": {**OWN["dbrx"], "ffn_config": {**OWN["dbrx"]["ffn_config"], "moe_jitter_eps": None, "moe_num_experts": 6, "moe_top_k": 2}}}
+#: A causal network of several languages, whose embeddings no row looks up.
+OTHERS["xlm"] = {"causal": {**OWN["xlm"], "causal": True, "n_langs": 3, "gelu_activation": False, "tie_word_embeddings": False}}
 OWN["ctrl"] = {"vocab_size": 320, "n_embd": 64, "dff": 176, "n_layer": 2, "n_head": 4, "n_positions": 256, "bos_token_id": 1, "eos_token_id": 2}
 #: The decoder of text, beside whose keys stand parts for sound that it does not have.
 OWN["moshi"] = {**{k: v for k, v in LLAMA.items() if k != "intermediate_size"}, "ffn_dim": 352, "sliding_window": 3000}
@@ -217,17 +228,17 @@ TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "ge
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
            "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
-           "cpmant": ["project_q", "project_v"], "jetmoe": ["kv_proj"], "ctrl": ["Wq", "Wv"], "moshi": ["q_proj.linear", "v_proj.linear"], "phi4_multimodal": ["qkv_proj", "gate_up_proj"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
+           "cpmant": ["project_q", "project_v"], "jetmoe": ["kv_proj"], "ctrl": ["Wq", "Wv"], "xlm": ["q_lin", "v_lin"], "dbrx": ["Wqkv", "out_proj"], "moshi": ["q_proj.linear", "v_proj.linear"], "phi4_multimodal": ["qkv_proj", "gate_up_proj"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "hy_v4", "kimi_linear", "longcat_flash", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"hy_v4", *MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {"hy_v4", "xlm", *MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"minimax_m3_vl_text", "jetmoe", "jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
+BALANCED = {"dbrx", "minimax_m3_vl_text", "jetmoe", "jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"zamba", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "hy_v4", "minimax_m3_vl_text", "kimi_linear", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"zamba", "dbrx", "hrm_text", "xlm", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "hy_v4", "minimax_m3_vl_text", "kimi_linear", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}

@@ -55,7 +55,25 @@ Dims image_strides(Dims sizes, int dim, Size places) {
     return {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
 }
 
+/// The same operator the other way round.
+void shift_backward(Node& node, Grads& in, Grads& out) {
+    out[0] = empty(*node.session, in[0].sizes(), in[0].dtype(), Op::constant_pad_nd);
+}
+const NodeType kShiftBackward{"ConstantPadNdBackward0", shift_backward};
+
 }  // namespace
+
+// PadNd.cpp: what is left of the input is narrowed and copied into the result.
+Tensor pad_shifted(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kShiftBackward);
+        add_edge(*node, t);
+    }
+    Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::constant_pad_nd);
+    if (node) set_history(out, node);
+    return out;
+}
 
 Tensor pad_end(const Tensor& t, Size places) { return padded(t, t.dim() - 1, places, 0); }
 

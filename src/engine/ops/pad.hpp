@@ -11,5 +11,7 @@ Tensor pad_end(const Tensor& t, Size places);
 Tensor pad_end_of(const Tensor& t, int dim, Size places);
 /// In front of it.
 Tensor pad_front_of(const Tensor& t, int dim, Size places);
+/// F.pad(t, (0, 0, n, -n)): places in front of a dimension of a dense tensor, as many fewer at its end.
+Tensor pad_shifted(const Tensor& t);
 
 }  // namespace vramfit::engine

@@ -179,6 +179,32 @@ Tensor vector_norm(const Tensor& t, int dim) {
     return out;
 }
 
+// FunctionsManual.cpp norm_backward of order 1.
+namespace {
+void absolute_norm_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0), norm = node.unpack(1);
+    out[0] = mul(pointwise_result(self, self.dtype(), Op::sgn), in[0]);
+}
+const NodeType kAbsoluteNormBackward{"LinalgVectorNormBackward0", absolute_norm_backward};
+}  // namespace
+
+// torch/functional.py norm: linalg.vector_norm, as above.
+Tensor absolute_norm_last(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kAbsoluteNormBackward);
+        add_edge(*node, t);
+        node->save(t);
+    }
+    const DType dtype = t.session().autocast.enabled ? DType::float32 : t.dtype();
+    Tensor out = reduce(t, 1u << (t.dim() - 1), true, dtype, Op::linalg_vector_norm);
+    if (node) {
+        set_history(out, node);
+        node->save(out, true);
+    }
+    return out;
+}
+
 // sum_backward: the gradient expanded.
 namespace {
 void sum_backward(Node& node, Grads& in, Grads& out) { out[0] = expand(in[0], node.dims[0]); }

@@ -22,6 +22,8 @@ Tensor mean_last(const Tensor& t);
 Tensor std_last(const Tensor& t);
 /// torch.linalg.norm(t, dim); float32 under autocast.
 Tensor vector_norm(const Tensor& t, int dim);
+/// torch.norm(t, p=1, dim=-1, keepdim=True); float32 under autocast.
+Tensor absolute_norm_last(const Tensor& t);
 /// t.sum() of a tensor; integers and bools become int64, with a cast first where the types differ.
 Tensor sum_all(const Tensor& t);
 /// t.mean() over everything.

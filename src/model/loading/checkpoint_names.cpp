@@ -2,6 +2,7 @@
 #include "model/loading/checkpoint_names.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -40,13 +41,35 @@ std::int64_t matrices_in(const network::Document& recording, const Entry& entry,
     return experts * files;
 }
 
+/// Parameters that a checkpoint has as one tensor, each as many rows of it (core_model_loading.py Chunk): the first one
+/// gets the others' places.
+void gather_parts(const network::Document& recording, std::vector<Entry>& entries,
+                  const std::vector<std::size_t>& renamed) {
+    std::map<std::string, std::size_t, std::less<>> first;
+    for (const std::size_t i : renamed) {
+        const auto [known, is_first] = first.emplace(entries[i].name, i);
+        if (is_first) continue;
+        Entry& whole = entries[known->second];
+        bool alike = entries[i].sizes.size() == whole.sizes.size() && whole.sizes.size() > 0;
+        for (int d = 0; alike && d < whole.sizes.size(); ++d) alike = same(entries[i].sizes[d], whole.sizes[d]);
+        if (!alike)
+            throw Error(ErrorKind::invalid, fmt::format("{} /network/checkpoint", recording.file),
+                        fmt::format("parts of {} have several sizes", whole.name),
+                        "record the network again (tools/record)");
+        whole.cut_with.push_back(i);
+        entries[i].is_cut_from_other = true;
+    }
+}
+
 }  // namespace
 
 void name_as_published(const network::Document& recording, std::vector<Entry>& entries) {
     const std::vector<network::Published>& rows = recording.checkpoint;
     if (rows.empty()) return;
     std::int64_t matrices = 0;
-    for (Entry& entry : entries) {
+    std::vector<std::size_t> renamed;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        Entry& entry = entries[i];
         const std::string own = entry.name;
         const network::AnyNumber any = network::any_number(own);
         const auto row = std::find_if(rows.begin(), rows.end(),
@@ -54,7 +77,10 @@ void name_as_published(const network::Document& recording, std::vector<Entry>& e
         if (row == rows.end()) continue;
         if (!row->by_expert()) {
             entry.name = with_numbers(row->files[0], any.numbers);
-            if (row->files.size() == 1) continue;
+            if (row->files.size() == 1) {
+                renamed.push_back(i);
+                continue;
+            }
             if (entry.sizes.size() == 0 || entry.sizes[0].value() < static_cast<std::int64_t>(row->files.size()))
                 throw Error(ErrorKind::invalid, fmt::format("{} /network/checkpoint", recording.file),
                             fmt::format("{} has fewer rows than parts", own),
@@ -69,6 +95,7 @@ void name_as_published(const network::Document& recording, std::vector<Entry>& e
             entry.merged_from.push_back(file.substr(expert + 3));
         }
     }
+    gather_parts(recording, entries, renamed);
 }
 
 }  // namespace vramfit::model

@@ -139,9 +139,10 @@ void make_initial_values(const Run& run) {
     for (const network::Buffer& value : network::made_values(*run.spec.recording)) {
         Dims sizes;
         for (const std::int64_t size : network::sizes_of(*value.what)) sizes.push(size);
+        const network::DTypeName& initial = *value.what->initial;
+        const DType dtype = initial.of == network::DTypeName::Of::weights ? run.plan.load.dtype : initial.dtype;
         std::vector<Tensor> initials;
-        for (int i = 0; i < value.what->initials; ++i)
-            initials.push_back(empty(run.session, sizes, value.what->initial->dtype, Op::loader));
+        for (int i = 0; i < value.what->initials; ++i) initials.push_back(empty(run.session, sizes, dtype, Op::loader));
         initials.clear();
         // 5.17.0 modeling_olmo_hybrid.py OlmoHybridPreTrainedModel._init_weights: dt, torch.expm1(-dt) and its
         // negative.

@@ -58,6 +58,7 @@ std::vector<FileTensor> file_tensors(const std::vector<Entry>& entries) {
     std::vector<FileTensor> out;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& e = entries[i];
+        if (e.is_cut_from_other) continue;
         if (e.merged_from.empty() && e.joined_from.empty()) out.push_back({natural_key(e.name), i, 0});
         for (std::size_t source = 0; source < e.joined_from.size(); ++source)
             out.push_back({natural_key(e.joined_from[source]), i, source});
@@ -77,6 +78,7 @@ Tensor materialize(const Run& run, const Entry& entry, std::size_t source) {
         const Size rows = (entry.sizes[0] + (files - 1)) / files;
         sizes[0] = source + 1 < entry.joined_from.size() ? rows : entry.sizes[0] - rows * (files - 1);
     }
+    if (!entry.cut_with.empty()) sizes[0] *= static_cast<std::int64_t>(1 + entry.cut_with.size());
     if (!entry.merged_from.empty()) {
         sizes = sizes.erase(0);
         sizes[0] /= static_cast<std::int64_t>(entry.merged_from.size());
@@ -104,6 +106,18 @@ Tensor merged(Session& session, const Entry& entry, Sources sources) {
         }
     }
     return files == 1 ? stacks[0] : empty(session, entry.sizes, entry.dtype, Op::cat);
+}
+
+/// Chunk: as many rows for each parameter, which stay one tensor's (torch.chunk, whose parts are contiguous as they
+/// are).
+void place_parts(const Run& run, const std::vector<Entry>& entries, const Entry& first, const Tensor& whole) {
+    const auto place = [&](const Entry& entry) {
+        const Tensor part = alias(whole, entry.sizes, whole.strides());
+        part->is_view = false;  // as nn.Parameter makes it
+        place_entry(run, entry, part);
+    };
+    place(first);
+    for (const std::size_t other : first.cut_with) place(entries[other]);
 }
 
 /// How many parameters are on the device before the one that is being converted takes its place.
@@ -152,7 +166,10 @@ void load_converted(const Run& run, const std::vector<Entry>& entries) {
                        : entry.merged_from.empty() ? std::move(sources[0][0])
                                                    : merged(run.session, entry, std::move(sources));
         sources.clear();
-        place_entry(run, entry, std::move(value));
+        if (entry.cut_with.empty())
+            place_entry(run, entry, std::move(value));
+        else
+            place_parts(run, entries, entry, value);
     }
 }
 

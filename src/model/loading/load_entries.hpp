@@ -25,6 +25,9 @@ struct Entry {
     /// The checkpoint has tensors of these names instead, joined by their rows.
     std::vector<std::string> joined_from = {};
     bool has_own_dtype = false;  ///< the class says the dtype, whatever the weights have
+    /// Other entries that are parts of the same tensor of the checkpoint, which is cut by its rows.
+    std::vector<std::size_t> cut_with = {};
+    bool is_cut_from_other = false;  ///< named there
 };
 
 /// Names of a recorded network that stay in float32 where it is loaded in `dtype`. modeling_utils.py _get_dtype_plan:

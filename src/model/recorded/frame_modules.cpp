@@ -25,7 +25,7 @@ void RecordedFrame::begin_unit(int unit, const Tensor& hidden) {
 }
 
 bool RecordedFrame::begins_head(const RecordedModule& child) const {
-    if (in_unit_ || pass_->units_are_over || child.is_unit()) return false;
+    if (in_unit_ || pass_->units_are_over || child.is_unit() || pass_->model.has_several_lists()) return false;
     if (pass_->model.has_norm_behind_layers() && !child.is_behind_layers) return false;
     return pass_->units > 0 && pass_->units == pass_->model.units();
 }
@@ -41,7 +41,12 @@ std::vector<Tensor> RecordedFrame::called_child(const network::Run& what, std::v
         pass_->windows.head(given.at(0));
     }
     std::vector<Tensor> results = call_module(what, index, std::move(given));
-    if (head) session().begin_loss();
+    const bool behind_base = pass_->model.has_several_lists() && child.path == pass_->model.base();
+    if (behind_base) {
+        pass_->units_are_over = true;
+        pass_->windows.head(results.at(0));
+    }
+    if (head || behind_base) session().begin_loss();
     return results;
 }
 

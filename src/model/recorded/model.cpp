@@ -18,7 +18,8 @@ RecordedModel::RecordedModel(const network::Document& document)
       layers_(network::decoder_layers(document)),
       base_(network::base_model(document)),
       final_norm_(network::final_norm(document)),
-      behind_layers_(network::behind_layers(document)) {
+      behind_layers_(network::behind_layers(document)),
+      several_lists_(!base_.empty() && network::has_several_lists(document)) {
     for (const network::Program& program : document.programs) {
         std::vector<recorded::Operator>& row = operators_.emplace_back();
         row.reserve(program.code.size());

@@ -65,6 +65,8 @@ class RecordedModel {
     const std::vector<recorded::Operator>& operators(network::Number program) const { return operators_[program]; }
     std::size_t units() const { return units_; }
     bool has_norm_behind_layers() const { return !behind_layers_.empty(); }
+    /// Whether layers run more than once, or in parts: none of them is known to be the last.
+    bool has_several_lists() const { return several_lists_; }
     /// The path of the network inside of what has the head; empty: there is none.
     const std::string& base() const { return base_; }
 
@@ -79,6 +81,7 @@ class RecordedModel {
     std::string base_;
     std::string final_norm_;
     std::string behind_layers_;
+    bool several_lists_;
     std::vector<RecordedModule> modules_;
     std::vector<std::vector<recorded::Operator>> operators_;
     std::size_t units_ = 0;

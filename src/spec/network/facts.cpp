@@ -39,6 +39,7 @@ bool saves_buffers(const Document& document) {
 Facts facts_of(const Document& document) {
     return {.has_towers = !decoder_beside_towers(document).empty(),
             .layers_share_parameters = !shared_by_layers(document).empty(),
+            .has_several_lists = has_several_lists(document),
             .calls_packages = calls(document, is_of_package),
             .asks_experts_one_by_one = calls(document, asks_experts),
             .saves_buffers = saves_buffers(document),

@@ -11,7 +11,8 @@ namespace vramfit::network {
 struct Facts {
     bool has_towers = false;  ///< for images or sound
     bool layers_share_parameters = false;
-    bool calls_packages = false;  ///< functions for which a package is taken where it is installed
+    bool has_several_lists = false;  ///< of layers
+    bool calls_packages = false;     ///< functions for which a package is taken where it is installed
     bool asks_experts_one_by_one = false;
     bool saves_buffers = false;  ///< checkpoints have some
     std::vector<OwnModule> own_modules;

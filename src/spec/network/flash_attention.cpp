@@ -244,6 +244,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "cohere_compass_text",
                                             "data2vec-text",
                                             "cpmant",
+                                            "dbrx",
                                             "diffllama",
                                             "doge",
                                             "electra",
@@ -262,6 +263,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "gptj",
                                             "granite_swa",
                                             "granitemoe_swa",
+                                            "hrm_text",
                                             "jamba",
                                             "kimi_linear",
                                             "laguna",
@@ -287,6 +289,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "roformer",
                                             "trocr",
                                             "whisper",
+                                            "xlm",
                                             "xlm-roberta",
                                             "xlm-roberta-xl",
                                             "zamba"};

@@ -9,9 +9,16 @@
 
 namespace vramfit::network {
 
+namespace {
+
+/// XLM has a list for each part of its layers (transformers 5.17.0 modeling_xlm.py XLMModel.__init__).
+constexpr std::string_view kAttentions = "attentions";
+
+}  // namespace
+
 // peft 0.21.2 utils/constants.py COMMON_LAYERS_PATTERN; transformers' names of lists of decoder layers.
 int layer_of(std::string_view path) {
-    constexpr std::string_view kLists[] = {"layers", "h", "blocks", "block", "layer"};
+    constexpr std::string_view kLists[] = {"layers", "h", "blocks", "block", "layer", kAttentions};
     for (std::size_t at = 0; at < path.size();) {
         const std::size_t end = std::min(path.find('.', at), path.size());
         const std::string_view name = path.substr(at, end - at);
@@ -91,6 +98,16 @@ std::vector<std::string> decoder_layers(const Document& document) {
     std::erase_if(paths, [&](const std::string& path) { return !is_inside(path, around); });
     leave_towers_inside(document, paths);
     return paths;
+}
+
+bool has_several_lists(const Document& document) {
+    const std::vector<std::string> layers = decoder_layers(document);
+    const auto list_of = [](std::string_view layer) {
+        return layer.substr(0, std::min(layer.rfind('.'), layer.size()));
+    };
+    return std::any_of(layers.begin(), layers.end(), [&](const std::string& layer) {
+        return list_of(layer) != list_of(layers.front()) || list_of(layer).ends_with(kAttentions);
+    });
 }
 
 std::string decoder_layer_class(const Document& document) {

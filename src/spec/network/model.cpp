@@ -303,7 +303,8 @@ std::vector<Buffer> made_values(const Document& document) {
     std::vector<Buffer> all;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
         for (const Parameter& p : kind.parameters)
-            if (p.initial && p.initial->of == DTypeName::Of::name) all.push_back({path_inside(path, p.name), &p});
+            if (p.initial && (p.initial->of == DTypeName::Of::name || p.initial->of == DTypeName::Of::weights))
+                all.push_back({path_inside(path, p.name), &p});
     });
     return all;
 }

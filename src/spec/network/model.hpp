@@ -107,6 +107,10 @@ std::vector<std::string> other_tables(const Document& document);
 /// The parameter that is the bias of the head too, by its name, or empty (BERT's cls.predictions.bias).
 std::string bias_of_head(const Document& document);
 
+/// Whether decoder layers stand in several lists: stacks that run more than once (HRM), or a list for each part of a
+/// layer (XLM).
+bool has_several_lists(const Document& document);
+
 /// The path of what comes behind the decoder layers, beside their list: a norm by its own name, or empty.
 std::string behind_layers(const Document& document);
 /// The path of the last child of that whose class is a norm by its name, or empty.

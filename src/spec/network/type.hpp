@@ -40,6 +40,9 @@ std::string place_in_parts(const Place& type, std::string_view key);
 /// Raises the numbers of an instruction's values by `by`, from number `first` on.
 void renumber(JsonValue& row, std::int64_t by, std::int64_t first);
 
+/// A variant without its program, as it names the node.
+std::string name_of_row(const JsonValue& row);
+
 /// Whether two values are the same in JSON; numbers are by what they are, not how they are written.
 bool same_value(const JsonValue& a, const JsonValue& b);
 

@@ -169,6 +169,21 @@ std::vector<std::int64_t> layers_run(const Place& row, const std::vector<std::st
     return run;
 }
 
+JsonValue LayerLoop::of_all(JsonValue row) const {
+    if (row.items.size() != 2 || row.items[0].text != "end") return row;
+    JsonValue all = JsonValue::list({});
+    for (JsonValue& one : row.items[1].items) {
+        if (one.kind != JsonKind::list) {
+            all.items.push_back(std::move(one));
+            continue;
+        }
+        for (std::int64_t layer = count - 1; layer >= 0; --layer)
+            for (const JsonValue& value : one.items) all.items.push_back(JsonValue::of(value.integer + layer * each));
+    }
+    row.items[1] = std::move(all);
+    return row;
+}
+
 const JsonValue& known_as(const Place& row, const JsonValue& kind) {
     const bool other = row.has("names") && kind.kind == JsonKind::text && row.member("names").object().has(kind.text);
     return other ? row.member("names").member(kind.text).json() : kind;

@@ -45,6 +45,19 @@ const JsonValue* recorded_state(const Place& row, const Place& known, const std:
 /// The numbers of the layers that a row of text runs: all but those of kinds that are `idle`.
 std::vector<std::int64_t> layers_run(const Place& row, const std::vector<std::string>& kinds);
 
+/// The layers of a program as they were written out: the number of the first value that one makes, how many each makes,
+/// and how many layers there are.
+struct LayerLoop {
+    std::int64_t first = 0, each = 0, count = 0;
+
+    /// By how much the numbers of values behind the layers are higher than those of two layers.
+    std::int64_t back() const { return (count > 2 ? count - 2 : 0) * each; }
+
+    /// An instruction behind the layers. A list among the values that end has those of the first layer and means all
+    /// layers', the last layer's first, as a cache goes.
+    JsonValue of_all(JsonValue row) const;
+};
+
 /// A kind of layer by the name that it has in the recording: older configurations name some in another way.
 const JsonValue& known_as(const Place& row, const JsonValue& kind);
 

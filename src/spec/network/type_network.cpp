@@ -37,24 +37,6 @@ struct Table {
 
 JsonValue* member(JsonValue& object, std::string_view key) { return const_cast<JsonValue*>(object.find(key)); }
 
-/// A variant without its program, as it names the node.
-std::string name_of_row(const JsonValue& row) {
-    std::map<std::string, const JsonValue*> sorted;
-    for (std::size_t i = 0; i < row.keys.size(); ++i)
-        if (row.keys[i] != "not_fitted") sorted.emplace(row.keys[i], &row.items[i]);
-    std::string text = "variant {";
-    for (const auto& [key, value] : sorted) {
-        if (text.back() != '{') text += ',';
-        text += fmt::format("\"{}\":", key);
-        if (value->kind == JsonKind::object) {
-            text += name_of_row(*value).substr(std::string_view("variant ").size());
-        } else {
-            text += value->kind == JsonKind::text ? fmt::format("\"{}\"", value->text) : value->shown();
-        }
-    }
-    return text + "}";
-}
-
 /// What a program is made in: the layer that it belongs to, what is below its node, conditions that stand in it.
 struct Inside {
     std::int64_t layer;  ///< -1: none
@@ -224,20 +206,22 @@ class Maker {
             if (input.items.size() > 3) fill(input.items[3], -1);
         Inside inside{layer, of};
         std::vector<JsonValue> made;
-        std::int64_t back = 0, first = 0;
+        LayerLoop loop;
         for (const JsonValue& numbered : code->items) {
             const JsonValue& one = written(numbered);
             if (is(one, "layers"))
-                layers(one, inside, made, depth, back, first);
+                loop = layers(one, inside, made, depth);
             else
-                instruction(renumbered(one, back, first), inside, made, depth);
+                instruction(loop.of_all(renumbered(one, loop.back(), loop.first)), inside, made, depth);
         }
         *code = JsonValue::list(std::move(made));
+        const std::int64_t back = loop.back();
         for (const char* key : {"outputs", "keeps"})
             if (JsonValue* all = member(row, key); all && back != 0)
                 for (JsonValue& one : all->items) {
-                    renumber(one, back, first);
-                    if (one.kind == JsonKind::integer && one.integer >= first) one = JsonValue::of(one.integer + back);
+                    renumber(one, back, loop.first);
+                    if (one.kind == JsonKind::integer && one.integer >= loop.first)
+                        one = JsonValue::of(one.integer + back);
                 }
         return programs_.add(std::move(row));
     }
@@ -255,12 +239,11 @@ class Maker {
         return row.kind == JsonKind::list && !row.items.empty() && row.items[0].text == what;
     }
 
-    /// What runs the layers. `back`: by how much the numbers of values behind it are higher, from `first` on.
-    void layers(const JsonValue& one, Inside& inside, std::vector<JsonValue>& made, std::size_t depth,
-                std::int64_t& back, std::int64_t& first) {
+    /// What runs the layers.
+    LayerLoop layers(const JsonValue& one, Inside& inside, std::vector<JsonValue>& made, std::size_t depth) {
         if (one.items.size() != 6 || one.items[1].kind != JsonKind::integer || one.items[2].kind != JsonKind::integer)
             inside.node.refuse("its layers are run in no known way");
-        first = one.items[1].integer;
+        const std::int64_t first = one.items[1].integer;
         const std::int64_t each = one.items[2].integer;
         const std::vector<std::int64_t> run = layers_run(type_.member("layers"), config_.kinds);
         const std::int64_t count = std::ssize(run);
@@ -276,7 +259,7 @@ class Maker {
                 instruction(renumbered(written(row), by, first), inside, made, depth);
             inside.layer = outer;
         }
-        back = (count > 2 ? count - 2 : 0) * each;
+        return {first, each, count};
     }
 
     void instruction(JsonValue row, Inside& inside, std::vector<JsonValue>& made, std::size_t depth) {

@@ -1,6 +1,7 @@
 // Values of instructions under other numbers, and JSON values that are the same.
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -88,6 +89,23 @@ bool same_value(const JsonValue& a, const JsonValue& b) {
     if (a.kind == JsonKind::boolean) return a.boolean == b.boolean;
     if (a.kind == JsonKind::text) return a.text == b.text;
     return std::equal(a.items.begin(), a.items.end(), b.items.begin(), same_value);
+}
+
+std::string name_of_row(const JsonValue& row) {
+    std::map<std::string, const JsonValue*> sorted;
+    for (std::size_t i = 0; i < row.keys.size(); ++i)
+        if (row.keys[i] != "not_fitted") sorted.emplace(row.keys[i], &row.items[i]);
+    std::string text = "variant {";
+    for (const auto& [key, value] : sorted) {
+        if (text.back() != '{') text += ',';
+        text += fmt::format("\"{}\":", key);
+        if (value->kind == JsonKind::object) {
+            text += name_of_row(*value).substr(std::string_view("variant ").size());
+        } else {
+            text += value->kind == JsonKind::text ? fmt::format("\"{}\"", value->text) : value->shown();
+        }
+    }
+    return text + "}";
 }
 
 }  // namespace vramfit::network

@@ -77,6 +77,19 @@ TEST_CASE("a standard deviation keeps four numbers for each part, and its gradie
           Sizes{4, 448, 448, 112, -112, -448, 448, 78848, 448, 78848, -448, -78848, -448, -448, -4});
 }
 
+// FunctionsManual.cpp norm_backward of order 1: sgn(self) * grad; both self and the result are kept.
+TEST_CASE("a norm of order 1 keeps its dimension, and under autocast is float32") {
+    Recorded r;
+    const Tensor t = r.leaf({64, 4}, DType::bfloat16);
+    Tensor norm;
+    CHECK(r.events([&] { norm = absolute_norm_last(t); }) == Sizes{128});
+    CHECK(norm.sizes() == Dims{64, 1});
+    const Tensor loss = sum_all(norm);
+    CHECK(r.events([&] { backward(loss); }) == Sizes{2, 512, 512, -512, -2});
+    r.session.autocast.enabled = true;
+    CHECK(absolute_norm_last(t).dtype() == DType::float32);
+}
+
 // FunctionsManual.cpp mean_backward, repeat_backward.
 TEST_CASE("means and repeats over a first dimension have a gradient in one piece") {
     Recorded r;

@@ -288,7 +288,7 @@ TEST_CASE("the text part of a model of text and images is read") {
 }
 
 TEST_CASE("other networks are unsupported, a missing type is not understood") {
-    const auto unknown = error_of([] { read(R"({"model_type": "rwkv", "hidden_size": "x"})"); });
+    const auto unknown = error_of([] { read(R"({"model_type": "xlstm", "hidden_size": "x"})"); });
     REQUIRE(unknown);
     CHECK(unknown->kind() == ErrorKind::unsupported);
     CHECK(says(unknown, "config.json /model_type", "supported: arcee, cohere, cohere2, gemma, "));

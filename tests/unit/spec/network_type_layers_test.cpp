@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/model.hpp"
+#include "spec/network/type_layers.hpp"
 #include "support/catch.hpp"
+#include "unit/spec/type_network.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 
@@ -12,16 +15,19 @@ using namespace vramfit;
 
 namespace {
 
-/// The first problem of such a config.json, as "WHERE: WHAT"; or how many layers it has.
-std::string read_of(std::string_view type, std::string_view keys) {
-    const std::string text = fmt::format(
-        R"({{"model_type": "{}", "vocab_size": 320, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, {}}})",
-        type, keys);
+/// The first problem of a config.json, as "WHERE: WHAT"; or how many layers it has.
+std::string problem_in(const std::string& text) {
     try {
         return fmt::format("{} layers", read_config(text, "config.json").num_hidden_layers);
     } catch (const Error& error) {
         return fmt::format("{}: {}", error.problems().at(0).where, error.problems().at(0).what);
     }
+}
+
+std::string read_of(std::string_view type, std::string_view keys) {
+    return problem_in(fmt::format(
+        R"({{"model_type": "{}", "vocab_size": 320, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, {}}})",
+        type, keys));
 }
 
 }  // namespace
@@ -50,6 +56,46 @@ TEST_CASE("layers that look at images alone stand at the places that a key lists
     CHECK(read(R"(, "num_hidden_layers": 4, "cross_attention_layers": [0])") ==
           "config.json /layer_types: layers in such an order were not recorded for this type");
     CHECK(read("") == "config.json /cross_attention_layers: the key is missing");
+}
+
+TEST_CASE("values of all layers that end behind them are those of the first one, the last layer's first") {
+    const network::LayerLoop loop{20, 10, 3};
+    const auto ends = [](std::vector<JsonValue> values) {
+        return JsonValue::list({JsonValue::of("end"), JsonValue::list(std::move(values))});
+    };
+    const auto of = [](std::int64_t n) { return JsonValue::of(n); };
+    CHECK(loop.back() == 10);
+    CHECK(network::same_value(loop.of_all(ends({of(3), JsonValue::list({of(21), of(22)}), of(51)})),
+                              ends({of(3), of(41), of(42), of(31), of(32), of(21), of(22), of(51)})));
+    const JsonValue other = JsonValue::list({JsonValue::of("if"), JsonValue::of("S > 1"), JsonValue::of(true)});
+    CHECK(network::same_value(loop.of_all(other), other));
+}
+
+TEST_CASE("layers of a network with several lists are said once") {
+    const network::Document stacks =
+        network_of_type("hrm_text", R"(, "hidden_size": 64, "num_attention_heads": 4, "num_layers_per_stack": 2)");
+    CHECK(network::has_several_lists(stacks));
+    CHECK(network::decoder_layers(stacks) ==
+          std::vector<std::string>{"model.L_module.layers.0", "model.L_module.layers.1", "model.H_module.layers.0",
+                                   "model.H_module.layers.1"});
+    const network::Document parts = network_of_type("xlm", R"(, "n_layers": 3)");
+    CHECK(network::has_several_lists(parts));
+    CHECK(network::decoder_layers(parts).back() == "transformer.attentions.2");
+    CHECK_FALSE(network::has_several_lists(network_of_type("olmo", "")));
+}
+
+TEST_CASE("parts of a configuration for attention and experts are wanted") {
+    const auto read = [](std::string_view attention) {
+        return problem_in(fmt::format(R"({{"model_type": "dbrx", "d_model": 64, "n_heads": 8, "n_layers": 2,
+            "attn_config": {{"clip_qkv": 8{}}}, "ffn_config": {{"moe_top_k": 2, "moe_loss_weight": 0.05}}}})",
+                                      attention));
+    };
+    CHECK(read(R"(, "kv_n_heads": 2, "rope_theta": 500000)") == "2 layers");
+    CHECK(read(R"(, "kv_n_heads": 2)") == "config.json /attn_config/rope_theta: the key is missing");
+    CHECK(read(R"(, "kv_n_heads": 8, "rope_theta": 500000)").starts_with("config.json /attn_config/kv_n_heads: "));
+    CHECK(read(R"(, "kv_n_heads": 2, "rope_theta": 500000, "attn_pdrop": 0.1)") ==
+          "config.json /attn_config/attn_pdrop: 0.1 was not recorded for this type");
+    CHECK(problem_in(R"({"model_type": "dbrx", "n_layers": 2})").starts_with("config.json /attn_config: "));
 }
 
 TEST_CASE("factors are so many numbers above zero") {

@@ -76,3 +76,25 @@ TEST_CASE("peft puts neither LoRA nor kinds like it on out_proj of Mamba's kin")
     job["peft"] = {{"peft_type", "IA3"}, {"target_modules", {"out_proj"}}, {"feedforward_modules", json::array()}};
     CHECK(!refused(job));
 }
+
+TEST_CASE("networks with several lists of layers are predicted on one GPU, adapters of some layers are refused") {
+    for (const char* type : {"hrm_text", "xlm"}) {
+        json job = job_of_type(type);
+        job["training"]["gradient_checkpointing"] = type == std::string("hrm_text");
+        CHECK(!refused(job));
+        json several = job;
+        several["distributed"] = {{"kind", "ddp"}, {"world_size", 2}};
+        CHECK(says(refused(several), "distributed", "a network with several lists of layers, on several GPUs,"));
+        job["peft"] = {{"r", 8}, {"target_modules", {"v_proj", "v_lin"}}, {"layers_to_transform", {0}}};
+        CHECK(says(refused(job), "peft.layers_to_transform", "a network with several lists of layers"));
+    }
+}
+
+TEST_CASE("networks whose code asks whether it is in training are not evaluated") {
+    for (const char* type : {"dbrx", "rwkv"}) {
+        json job = job_of_type(type);
+        CHECK(!refused(job));
+        job["training"]["eval_strategy"] = "steps";
+        CHECK(says(refused(job), "training.eval_strategy", "in evaluation"));
+    }
+}

@@ -14,7 +14,7 @@ from vramfit_record.types.instantiate import NotKnown, folded, instantiate
 from vramfit_record.types.kinds import state_among
 from vramfit_record.types.normal import difference, fingerprint, normal
 from vramfit_record.types.parts import flattened, nested, type_of
-from vramfit_record.types.trees import moved
+from vramfit_record.types.trees import moved, of_all_layers, starred
 
 ROOT = Path(__file__).resolve().parents[3]
 HAS_LIBRARIES = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
@@ -88,6 +88,17 @@ class Parts(unittest.TestCase):
     def test_values_under_other_numbers(self) -> None:
         row = ["call", "f", ["%3", "%9", "!%9", "'%9"], {}, [[10, "weights", ["=B"], {"view": "%9"}]]]
         self.assertEqual(moved([row], 5, 9), [["call", "f", ["%3", "%14", "!%14", "'%9"], {}, [[15, "weights", ["=B"], {"view": "%14"}]]]])
+
+    def test_ends_of_all_layers(self) -> None:
+        ends = [64, 9, 41, 42, 31, 32, 21, 22, 3, 43]  # three layers from 20 on, each of which makes ten values
+        self.assertEqual(of_all_layers(ends, 20, 10, 3), [64, 9, [21, 22], 3, 43])
+        self.assertEqual(of_all_layers([41, 42, 31, 21, 22], 20, 10, 3), [41, 42, 31, 21, 22])
+        self.assertEqual(of_all_layers([21, 22], 20, 10, 1), [21, 22])
+        self.assertEqual(moved([["end", [3, [21, 22], 43]]], 5, 20), [["end", [3, [21, 22], 48]]])
+
+    def test_names_of_several_lists(self) -> None:
+        text = '["module","attentions.1",4,[1],[2]] "@layers.1.weight" "@ffns.11.weight" "@/transformer.ffns.1.act"'
+        self.assertEqual(starred(text, ("attentions", "ffns"), 1), '["module","attentions.*",4,[1],[2]] "@layers.1.weight" "@ffns.11.weight" "@/transformer.ffns.*.act"')
 
     def test_configurations_with_parts(self) -> None:
         parts = {"text_config": "", "vision_config": "vision_", "": "whole_"}

@@ -30,11 +30,11 @@ def checkpoint(network: Any) -> tuple[list[Row], str | None]:
 
 
 def is_said_by_rows(rule: Any) -> bool:
-    """Other names, tensors that are joined by their rows, and matrices of experts that become one block: stacked, then joined by their rows."""
+    """Other names, tensors that are joined by their rows or cut into equal parts, and matrices of experts that become one block: stacked, then joined by their rows."""
     made = [(type(step).__name__, getattr(step, "dim", None)) for step in getattr(rule, "operations", None) or []]
     stacked, joined = ("MergeModulelist", 0), ("Concatenate", 1)
     if type(rule).__name__ == "WeightConverter":
-        return made == [stacked] and len(rule.source_patterns) == 1 or made in ([stacked, joined], [("Concatenate", 0)])
+        return made == [("Chunk", 0)] and len(rule.source_patterns) == 1 or made == [stacked] and len(rule.source_patterns) == 1 or made in ([stacked, joined], [("Concatenate", 0)])
     return type(rule).__name__ in ("WeightRenaming", "PrefixChange")
 
 

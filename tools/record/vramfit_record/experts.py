@@ -37,7 +37,13 @@ def experts_or_identity(hidden_states: torch.Tensor, top_k_index: torch.Tensor, 
     return handle_torch_function(experts_or_identity, given, *given) if has_torch_function(given) else torch.empty_like(hidden_states)
 
 
-for function in (parallel_experts, sequential_experts_gemm, experts_or_identity):
+def gated_experts(hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor, v1: torch.Tensor, w1: torch.Tensor, w2: torch.Tensor, ffn_hidden_size: int) -> torch.Tensor:
+    """5.17.0 modeling_dbrx.py DbrxExperts.forward: v1, w1 and w2 -- [experts * ffn_hidden_size, hidden]."""
+    given = (hidden_states, top_k_index, top_k_weights, v1, w1, w2)
+    return handle_torch_function(gated_experts, given, *given, ffn_hidden_size) if has_torch_function(given) else torch.empty_like(hidden_states)
+
+
+for function in (parallel_experts, sequential_experts_gemm, experts_or_identity, gated_experts):
     function.__module__, function.__qualname__ = "experts", f"experts.{function.__name__}"
 
 def sequential_forward(self: torch.nn.Module, input: torch.Tensor, tokens_per_expert: torch.Tensor) -> torch.Tensor:  # noqa: A002  as the library calls it
@@ -48,8 +54,12 @@ def identity_forward(self: torch.nn.Module, hidden_states: torch.Tensor, top_k_i
     return experts_or_identity(hidden_states, top_k_index, top_k_weights, self.gate_up_proj, self.down_proj)
 
 
+def gated_forward(self: torch.nn.Module, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor) -> torch.Tensor:
+    return gated_experts(hidden_states, top_k_index, top_k_weights, self.mlp.v1, self.mlp.w1, self.mlp.w2, self.ffn_hidden_size)
+
+
 #: What stands in for a class's forward.
-FORWARDS: dict[str, Callable[..., Any]] = {"JetMoeParallelExperts": parallel_forward, "AriaGroupedExpertsGemm": sequential_forward, "LongcatFlashExperts": identity_forward}
+FORWARDS: dict[str, Callable[..., Any]] = {"DbrxExperts": gated_forward, "JetMoeParallelExperts": parallel_forward, "AriaGroupedExpertsGemm": sequential_forward, "LongcatFlashExperts": identity_forward}
 
 
 def replacements(network: torch.nn.Module) -> Iterator[tuple[Any, str, Any]]:

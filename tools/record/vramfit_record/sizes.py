@@ -124,13 +124,13 @@ class Fit:
         return sums + ([("index_head_dim-qk_rope_head_dim", tuple(a - b for a, b in zip(whole, turned)))] if whole and turned else [])
 
     def of_one_matrix(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Queries of all heads beside keys of fewer, and these and values (transformers modeling_falcon.py, FalconAttention; modeling_phi4_multimodal.py, Phi4MultimodalAttention)."""
-        for pairs in ("num_kv_heads", "num_key_value_heads"):
-            names = ("hidden_size", pairs, "num_attention_heads")
+        """Queries of all heads beside keys of fewer, and these and values (transformers modeling_falcon.py, FalconAttention; modeling_phi4_multimodal.py, Phi4MultimodalAttention; modeling_dbrx.py, DbrxAttention)."""
+        for width, pairs, heads in (("hidden_size", "num_kv_heads", "num_attention_heads"), ("hidden_size", "num_key_value_heads", "num_attention_heads"), ("d_model", "attn_config_kv_n_heads", "n_heads")):
+            names = (width, pairs, heads)
             if all(name in self.keys for name in names):
                 rows = list(zip(*(self.keys[name] for name in names)))
                 for times, text in ((1, ""), (2, "2*")):
-                    yield f"hidden_size+{text}{pairs}*(hidden_size//num_attention_heads)", tuple(h + times * kv * (h // n) for h, kv, n in rows)
+                    yield f"{width}+{text}{pairs}*({width}//{heads})", tuple(h + times * kv * (h // n) for h, kv, n in rows)
 
     def of_rounded(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Two thirds of a feed-forward size, rounded up to blocks of 256 (transformers modeling_lfm2.py, Lfm2MLP)."""

@@ -38,7 +38,7 @@ def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: 
     parents = [c.__name__ for c in type(first).__mro__]
     if "GradientCheckpointingLayer" in parents:
         row["checkpointed"] = True
-    parameters = [[name, dtype_of([m._parameters[name].dtype for m in modules], points), sizes_of([m._parameters[name] for m in modules], fit), *flags_of(p)]
+    parameters = [[name, dtype_of([m._parameters[name].dtype for m in modules], points), sizes_of([m._parameters[name] for m in modules], fit), *flags_of([m._parameters[name] for m in modules], points)]
                   for name, p in first._parameters.items() if p is not None]
     buffers = [[name, dtype_of([m._buffers[name].dtype for m in modules], points), sizes_of([m._buffers[name] for m in modules], fit),
                 *([{"persistent": False}] if name in first._non_persistent_buffers_set else [])]
@@ -50,9 +50,12 @@ def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: 
     return kinds.add(row)
 
 
-def flags_of(p: torch.nn.Parameter) -> list[dict[str, Any]]:
+def flags_of(parameters: Sequence[torch.nn.Parameter], points: Sequence[Point]) -> list[dict[str, Any]]:
     """What is unusual about it."""
+    p = parameters[0]
     flags = {**({} if p.requires_grad else {"requires_grad": False}), **getattr(p, "_initial", {})}
+    if "initial" in flags:
+        flags["initial"] = dtype_of([getattr(torch, one._initial["initial"]) for one in parameters], points)
     return [flags] if flags else []
 
 

@@ -30,6 +30,13 @@ std::vector<Size> shares(const Arguments& a, const Size& rows, const Size& exper
     return out;
 }
 
+/// The same of those that have any.
+std::vector<Size> shares_of_some(const Arguments& a, const Size& rows, const Size& experts) {
+    std::vector<Size> counts = shares(a, rows, experts);
+    while (counts.size() > 1 && counts.back().value() == 0) counts.pop_back();
+    return counts;
+}
+
 /// A list of Python's goes from its end on (CPython's list_dealloc).
 void end_list(std::vector<Tensor>& list) {
     while (!list.empty()) list.pop_back();
@@ -96,8 +103,7 @@ Tensor experts_or_identity(const Arguments& a) {
     const Tensor one_hot = zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64);
     constexpr int kByExpert[] = {2, 1, 0};
     const Tensor expert_mask = permute(one_hot, kByExpert);
-    std::vector<Size> counts = shares(a, index.numel(), experts);
-    while (counts.size() > 1 && counts.back().value() == 0) counts.pop_back();
+    const std::vector<Size> counts = shares_of_some(a, index.numel(), experts);
     const Tensor hit = experts_hit(expert_mask, static_cast<std::int64_t>(counts.size()));
     std::vector<Tensor> places;
     Tensor current_state, gate, up, current;
@@ -119,7 +125,56 @@ Tensor experts_or_identity(const Arguments& a) {
     return final_hidden;
 }
 
+/// modeling_dbrx.py DbrxExpertGLU.forward of one expert's matrices.
+Tensor gated(const Tensor& x, const Tensor& w1, const Tensor& v1, const Tensor& w2) {
+    Tensor gate = matmul(x, transpose2d(w1));
+    const Tensor up = matmul(x, transpose2d(v1));
+    gate = silu(gate);
+    const Tensor intermediate = mul(gate, up);
+    return matmul(intermediate, w2);
+}
+
+// transformers 5.17.0 modeling_dbrx.py DbrxExperts.forward.
+Tensor gated_experts(const Arguments& a) {
+    const Tensor given = a.tensor(0), index = a.tensor(1), weights = a.tensor(2);
+    const Size width = a.size(a.at(6));
+    if (given.dim() != 3 || index.dim() != 2 || index.size(1) <= 1 || width < 1)
+        a.refuse("other than several experts of each token");
+    const Size hidden = given.size(2), rows = given.size(0) * given.size(1);
+    std::vector<Tensor> blocks;  // v1, w1 and w2
+    Size experts = 0;
+    for (std::size_t i = 3; i < 6; ++i) {
+        const Tensor all = a.tensor(i);
+        if (all.dim() != 2 || !same(all.size(1), hidden)) a.refuse("experts of another size");
+        experts = all.size(0) / width;
+        if (!same(experts * width, all.size(0))) a.refuse("experts of another size");
+        model::read(all);
+        blocks.push_back(all);
+    }
+    const Tensor flat = view(given, {rows, hidden});
+    Tensor next = zeros_like(flat);
+    const Tensor one_hot = zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64);
+    constexpr int kByExpert[] = {2, 1, 0};
+    const Tensor expert_mask = permute(one_hot, kByExpert);
+    const std::vector<Size> counts = shares_of_some(a, index.numel(), experts);
+    const Tensor hit = experts_hit(expert_mask, static_cast<std::int64_t>(counts.size()));
+    std::vector<Tensor> places;
+    Tensor states;
+    for (const Size& count : counts) {
+        places = places_of(select(expert_mask, 0), count);
+        Tensor of_expert[3];
+        for (int i = 0; i < 3; ++i) of_expert[i] = select(view(blocks[i], {experts, width, hidden}), 0);
+        states = gated(index_rows(flat, places[1]), of_expert[1], of_expert[0], of_expert[2]);
+        states = mul(states, index_pairs(unsqueeze(weights, -1), places[1], places[0]));
+        if (states.dtype() != next.dtype())
+            a.refuse("a sum of another dtype than its experts have, where torch stops,");
+        index_add_in_place(next, places[1], states);
+    }
+    return view(next, given.sizes());
+}
+
 constexpr NamedOperator kAskedExperts[] = {
+    {"experts.gated_experts", gated_experts},
     {"experts.experts_or_identity", experts_or_identity},
     {"experts.sequential_experts_gemm", sequential_experts_gemm},
     {"experts.parallel_experts", parallel_experts},

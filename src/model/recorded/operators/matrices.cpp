@@ -127,10 +127,26 @@ Tensor normalized_by_squares(const Arguments& a) {
     return rms_norm(a.tensor(0));
 }
 
+/// Whether one dimension gets places in front and loses as many at its end, and all others stay as they are.
+bool shifts(const network::Argument& places, int dims) {
+    int shifted = 0;
+    for (std::size_t i = 0; i + 1 < places.items.size(); i += 2) {
+        const network::Argument &front = places.items[i], &end = places.items[i + 1];
+        if (!front.is(ArgumentKind::integer) || !end.is(ArgumentKind::integer)) return false;
+        if (front.integer < 0 || front.integer > 1000 || front.integer != -end.integer) return false;
+        shifted += front.integer > 0 ? 1 : 0;
+    }
+    return shifted == 1 && static_cast<int>(places.items.size()) <= 2 * dims;
+}
+
 /// F.pad(t, ...) of one dimension, at its end or in front.
 Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
     if (!places.is(ArgumentKind::list) || places.items.empty()) a.refuse("such a padding");
+    if (shifts(places, a.tensor(0).dim())) {
+        if (!is_floating(a.tensor(0).dtype()) || !a.tensor(0).is_contiguous()) a.refuse("such a padding");
+        return pad_shifted(a.tensor(0));
+    }
     const auto is_none = [](const network::Argument& n) { return n.is(ArgumentKind::integer) && n.integer == 0; };
     std::size_t at =
         places.items.size() - 1;  // the end of the last dimension that is named, or the only one that is not 0

@@ -53,6 +53,15 @@ Tensor log_of_sum(const Arguments& a) {
     return logsumexp(t, keeps_dim(a));
 }
 
+/// torch.norm of order 1 over the last dimension, which stays.
+Tensor norm(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const bool plain = is_floating(t.dtype()) && is_last(a, a.find(2, "dim"), t) && a.flag(3, "keepdim", false) &&
+                       a.find(1, "p") && a.real(1, "p", 2) == 1;
+    if (!plain || a.find(4, "out") || a.find(5, "dtype")) a.refuse("such a norm");
+    return absolute_norm_last(t);
+}
+
 Tensor all_true(const Arguments& a) {
     if (a.find(1, "dim")) a.refuse("one dimension");
     const Tensor t = a.tensor(0);
@@ -108,6 +117,7 @@ constexpr NamedOperator kReductions[] = {
     {"torch.cumsum", running_sum},
     {"torch.logsumexp", log_of_sum},
     {"torch.Tensor.logsumexp", log_of_sum},
+    {"torch.functional.norm", norm},
     {"torch.diff", differences},
     {"torch.Tensor.__bool__", read_by_host},
     {"torch.Tensor.item", read_by_host},

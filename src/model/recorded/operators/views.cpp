@@ -21,8 +21,12 @@ Tensor transposed(const Arguments& a) { return transpose(a.tensor(0), a.integer(
 Tensor unsqueezed(const Arguments& a) { return unsqueeze(a.tensor(0), a.integer(a.at(1))); }
 Tensor made_contiguous(const Arguments& a) { return contiguous(a.tensor(0)); }
 
+/// A row of no elements goes with tensors of any shape, of which it is no part (ATen/native/TensorShape.h
+/// cat_should_skip_tensor): what a cache begins with.
 Tensor joined(const Arguments& a) {
-    const std::vector<Tensor> parts = a.tensors(a.at(0));
+    std::vector<Tensor> parts = a.tensors(a.at(0));
+    if (parts.size() > 1)
+        std::erase_if(parts, [](const Tensor& t) { return t.dim() == 1 && same(t.size(0), Size(0)); });
     if (parts.empty() || parts.size() > 128) a.refuse("more than 128 tensors");
     const network::Argument* dim = a.find(1, "dim");
     return cat(parts, dim ? a.integer(*dim) : 0);

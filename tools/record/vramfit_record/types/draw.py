@@ -33,6 +33,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     sizes |= {"max_position_embeddings": chance.randint(200, 900)} if "max_position_embeddings" in SIZES_OF.get(type_["model_type"], ()) else {}
     sizes |= experts_of(chance) | {"mamba_d_ssm": 16 * chance.randint(2, 20), "local_attention": 2 * chance.randint(130, 2000), **dict.fromkeys(("time_step_rank", "mamba_dt_rank"), chance.randint(2, 40)), "index_topk": chance.randint(130, 5000), "index_head_dim": 2 * chance.randint(13, 60)}
     few = chance.choice((2, 3, 4))
+    sizes |= {"attn_config_kv_n_heads": kv, "ffn_config_moe_num_experts": sizes["num_experts"], "ffn_config_moe_top_k": sizes["num_experts_per_tok"]}
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
     sizes |= {"swa_num_key_value_heads": few, "swa_num_attention_heads": few * chance.choice((2, 3)), "swa_head_dim": 8 * chance.randint(1, 9)}

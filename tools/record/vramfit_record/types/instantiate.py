@@ -376,10 +376,13 @@ class Network:
         row["inputs"] = [[name, *self.result(r)] for name, *r in row["inputs"]]
         seen: set[str] = set()
         code: list[Any] = []
-        back = 0
+        back, each = 0, 0
         for one in map(self.written, row["code"]):
             if one[0] == "layers":
-                back, p = self.layers(one, below, seen, code), one[1]
+                back, p, each = self.layers(one, below, seen, code), one[1], one[2]
+            elif one[0] == "end" and any(isinstance(n, list) for n in one[1]):
+                by = [i * each for i in reversed(range(len(self.run())))]
+                code.append(["end", [v for n in one[1] for v in ([m + b for b in by for m in n] if isinstance(n, list) else [n + back if n >= p else n])]])
             else:
                 self.instruction(moved([one], back, p)[0] if back else one, layer, below, seen, code)
         row["code"] = code
@@ -393,10 +396,14 @@ class Network:
         """An instruction, which stands once in the type."""
         return self.type["instructions"][one] if isinstance(one, int) else one
 
+    def run(self) -> list[tuple[int, str]]:
+        """The layers that a row of text runs, with their kinds."""
+        return [(i, kind) for i, kind in enumerate(self.config.kinds) if kind not in self.type["layers"].get("idle", [])]
+
     def layers(self, one: Any, below: Any, seen: set[str], code: list[Any]) -> int:
         """Appends what runs the layers; returns by how much the numbers of values behind it are higher."""
         _, p, c, first, middle, last = one
-        run = [(i, kind) for i, kind in enumerate(self.config.kinds) if kind not in self.type["layers"].get("idle", [])]
+        run = self.run()
         n = len(run)
         for at, (i, kind) in enumerate(run):
             part = first if at == 0 else last if at == n - 1 else middle.get(kind)

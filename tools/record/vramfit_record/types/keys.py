@@ -322,7 +322,7 @@ class Keys:
         kinds = ROPE_OF_KINDS.get(self.model_type, {})
         if any("none" in row for row in kinds.values()):  # the class has no default
             values["rope_parameters"] = {kind: None if "none" in row else {"rope_type": row["type"], "rope_theta": 10000.0 * (i + 1), **row["own"]} for kind, row in kinds.items()}
-        values |= {**dict.fromkeys(self.towers.values(), 2), **SAID_IN_PARTS.get(self.model_type, {})}
+        values |= {**dict.fromkeys(self.towers.values(), 2), **{name: 10000.0 * (i + 1) if value == REAL else value for name, value in SAID_IN_PARTS.get(self.model_type, {}).items()}}
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
         for name, (more, less) in self.pairs.items():

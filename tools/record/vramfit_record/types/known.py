@@ -48,7 +48,7 @@ QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
 DELTA_RULES = (*QWEN3_5, "qwen3_next", "olmo_hybrid", "kimi_linear")  # layers of linear attention beside those of full attention
 MAMBAS = ("mamba", "falcon_mamba")  # whose states are collected round by round
 #: Types of which plain rotary embeddings were recorded.
-PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba", "falcon_h1")
+PLAIN_ROPE = (*DELTA_RULES, "dbrx", "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba", "falcon_h1")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
 #: No published model has biases of attention.
 RARE: dict[str, list[Any]] = {"attention_bias": [False]}
@@ -78,6 +78,10 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "jetmoe": {"num_attention_heads": []},
                                          "kimi_linear": {**RARE, "q_lora_rank": [None], "num_expert_group": [1], "n_group": [1], "topk_group": [1], "moe_renormalize": [True], "norm_topk_prob": [True]},
                                          "big_bird": {"attention_type": ["block_sparse", "original_full"]},
+                                         # As published; the loader makes sines once more, whatever a checkpoint has.
+                                         "xlm": {"n_langs": [1, SIZE], "asm": [False], "is_encoder": [True], "sinusoidal_embeddings": [False]},
+                                         # As published: queries, keys and values are clipped, and there are several experts of a token.
+                                         "dbrx": {"num_key_value_heads": [], "attn_config_clip_qkv": [REAL], "attn_config_attn_pdrop": [0.0], "resid_pdrop": [0.0], "ffn_config_hidden_size": [], "ffn_config_moe_jitter_eps": [None, 0.0, REAL]},
                                          "xlnet": {"use_mems_train": [False], "bi_data": [False], "same_length": [False]},
                                          "axk2": {"n_group": [None], "topk_group": [None]},
                                          # As published: without Mamba's kernels the class runs its own code, whatever the switch says.
@@ -91,7 +95,8 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
-ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"}}
+ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"},
+        "xlm": {"vocab_size": "n_words", "pad_token_id": "pad_index", "bos_token_id": "bos_index", "eos_token_id": "eos_index"}}
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
@@ -115,10 +120,10 @@ LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "b
                                             "glm_moe_dsa": [["first+dense", "dense", "sparse", "sparse"], ["first+dense", "sparse", "sparse"], ["first+sparse", "sparse", "sparse"]],
                                             "modernbert-decoder": [["first+full_attention", "full_attention", "sliding_attention", kind] for kind in ("full_attention", "sliding_attention")],
                                             "nemotron_h": [["linear_attention", "full_attention", "linear_attention", kind, kind] for kind in ("moe", "mlp")]}
-#: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS), the last one's attention a bias
+#: Kinds of the first or the last layer where all others are alike: the first one has the activation that all share (5.17.0 modeling_openai.py ACT_FNS, modeling_xlm.py gelu), the last one's attention a bias
 #: (modeling_gpt_neox_japanese.py GPTNeoXJapaneseLayer), the first one is given what is not yet float32 (modeling_mamba2.py Mamba2Block), has no norm (modeling_modernbert_decoder.py) or no choice of a layer before it (modeling_glm_moe_dsa.py GlmMoeDsaModel).
 ENDS: dict[str, dict[str, str]] = {"openai-gpt": {"first": "first"}, "gpt_neox_japanese": {"last": "last"},
-                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa", "hy_v4", "rwkv"), {"first": "first"})}
+                                   **dict.fromkeys((*MAMBAS, "mamba2", "modernbert-decoder", "glm_moe_dsa", "hy_v4", "rwkv", "xlm"), {"first": "first"})}
 #: A text with a letter for each layer, where there is no list (5.17.0 configuration_nemotron_h.py NemotronHConfig._pattern_to_list).
 LETTERS = {"nemotron_h": {"key": "hybrid_override_pattern", "kinds": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"}}}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
@@ -129,6 +134,9 @@ AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other"
 BY_PLACES = ("bamba", "mllama_text_model")
 #: Kinds of layers that no row of text runs: those that look at images (5.17.0 modeling_mllama.py MllamaTextModel.forward).
 IDLE = {"mllama_text_model": ["cross_attention"]}
+#: The paths of lists of layers, where a network has several: parts of each layer, or stacks that run one after the other.
+LISTS_OF_LAYERS: dict[str, tuple[str, ...]] = {"xlm": tuple(f"transformer.{name}" for name in ("attentions", "layer_norm1", "ffns", "layer_norm2")),
+                                               "hrm_text": ("model.L_module.layers", "model.H_module.layers")}
 #: Entries of rotary embeddings that may be there with the class's own value.
 ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(QWEN3_5, {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
@@ -139,7 +147,7 @@ GEMMAS_4_UNIFIED = ("gemma4_unified_text", "gemma4_unified")
 GEMMAS_4 = ("gemma4_text", "gemma4", *GEMMAS_4_UNIFIED)
 READ_BY_OTHERS: dict[str, set[str]] = {"modernbert-decoder": {"local_attention"}, "falcon_h1": {"mamba_norm_before_gate"}, "nemotron_h": {"intermediate_size"}, "falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, **dict.fromkeys(GEMMAS_4, {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"})}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
-TOGETHER = {"gemma4_unified_text": (("attention_k_eq_v", "num_key_value_heads", "num_global_key_value_heads"),), "falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
+TOGETHER = {"xlm": (("n_langs", "use_lang_emb"),), "gemma4_unified_text": (("attention_k_eq_v", "num_key_value_heads", "num_global_key_value_heads"),), "falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
 ARGUMENTS = {"full_attention_interval": 4, "global_attn_every_n_layers": 3, "first_k_dense_replace": 0, "index_topk_freq": 1, "index_topk_pattern": None}
 #: The same of one type, and another name of a key that its class takes.
@@ -149,6 +157,8 @@ DECODERS = ("bart", "blenderbot", "blenderbot-small", "marian", "mbart", "mvp", 
 OF_DECODERS = dict.fromkeys(DECODERS, {"num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads"})
 #: Each layer has two attentions and two feed-forward parts (5.17.0 modeling_longcat_flash.py LongcatFlashModel.__init__).
 OF_DECODERS["longcat_flash"] = {"num_hidden_layers": "num_layers"}
+#: Layers of each of two stacks, of which the class makes the number of all that run (5.17.0 configuration_hrm_text.py __post_init__).
+OF_DECODERS["hrm_text"] = {"num_hidden_layers": "num_layers_per_stack"}
 OF_DECODERS["prophetnet"] = {"num_hidden_layers": "num_decoder_layers", "num_attention_heads": "num_decoder_attention_heads"}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
@@ -160,7 +170,7 @@ NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2
            "router_aux_loss_coef",  # of output_router_logits, which is not recorded
            "attention_types"}  # of gpt_neo: what attention_layers says in a shorter way
 #: Parts that the class makes of a configuration, and what it compares them with, of which its network has nothing.
-NO_PART_OF: dict[str, set[str]] = {"moshi": {"audio_encoder_config", "depth_decoder_config", "num_codebooks"},
+NO_PART_OF: dict[str, set[str]] = {"xlm": {"eos_token_id"}, "dbrx": {"attn_config", "ffn_config", "ffn_config_moe_loss_weight"}, "moshi": {"audio_encoder_config", "depth_decoder_config", "num_codebooks"},
                               "longcat_flash": {"num_hidden_layers"},  # twice num_layers whatever is said
                               "jetmoe": {"aux_loss_coef"},  # of output_router_logits, which is not recorded
                               "minimax_m3_vl_text": {"hidden_act"}}  # silu whatever is said (5.17.0 configuration_minimax_m3_vl.py __post_init__)
@@ -179,13 +189,13 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "num_global_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(MAMBAS, {"state_size": 3}), "jamba": {"mamba_d_state": 3, "num_key_value_heads": 2}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(MAMBAS, {"state_size": 3}), "jamba": {"mamba_d_state": 3, "num_key_value_heads": 2}, "dbrx": {"attn_config_kv_n_heads": 2, "ffn_config_moe_top_k": 2}, "mamba2": {"num_heads": 16}, "nemotron_h": {"mamba_num_heads": 16}, "modernbert-decoder": {"local_attention": 2}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
 #: What a class computes of another key whatever is said (5.17.0 configuration_modernbert_decoder.py __post_init__).
-OF_OTHERS = {"modernbert-decoder": {"sliding_window": "=local_attention//2"}, "jetmoe": {"num_attention_heads": "=num_key_value_heads*num_experts_per_tok"}}
+OF_OTHERS = {"dbrx": {"num_key_value_heads": "=attn_config_kv_n_heads", "ffn_config_hidden_size": "=d_model"}, "hrm_text": {"num_hidden_layers": "=8*num_layers_per_stack"}, "modernbert-decoder": {"sliding_window": "=local_attention//2"}, "jetmoe": {"num_attention_heads": "=num_key_value_heads*num_experts_per_tok"}}
 #: Types whose heads of attention are computed so: there are always more than pairs of keys and values.
 OWN_HEADS = ("jetmoe",)
 #: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
@@ -200,7 +210,7 @@ STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
 TWICE = {**dict.fromkeys(("granitemoehybrid", "bamba"), {"mamba_d_head": 2}), "mamba2": {"head_dim": 2}, "zamba": {"attention_hidden_size": 2}}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE), "falcon_h1": {"mamba_d_head": ("mamba_d_ssm", "mamba_n_heads")},
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2", "hy_v4", "kimi_linear", "longcat_flash"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "xlnet": {"d_head": ("hidden_size", "num_attention_heads")}, "zamba": {"attention_hidden_size": ("hidden_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1", "deepseek_v32", "glm_moe_dsa", "axk2", "hy_v4", "kimi_linear", "longcat_flash"), LATENT), "helium": EQUAL, "marian": {"decoder_vocab_size": ("vocab_size",)}, "xlnet": {"d_head": ("hidden_size", "num_attention_heads")}, "zamba": {"attention_hidden_size": ("hidden_size",)}, "rwkv": {"attention_hidden_size": ("hidden_size",)}, "mamba2": {"head_dim": ("hidden_size", "num_heads")}}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers", "layers_block_type", "indexer_types")
 #: Types that have a list with a single kind before the one that tells their layers apart.
@@ -216,7 +226,7 @@ SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["ink
 #: Lists with a size for each layer, which layers of one attention share: the list, the key that all layers have without it, and the name of the size of each kind.
 SIZES_OF_KINDS: dict[str, dict[str, Any]] = {"laguna": {"key": "num_attention_heads_per_layer", "default": "num_attention_heads",
                                                        "names": {"full_attention": "heads_of_full_attention", "sliding_attention": "heads_of_sliding_attention"}}}
-SIZES |= {"heads_of_full_attention": (24, 16, 26), "heads_of_sliding_attention": (18, 36, 14)}
+SIZES |= {"n_langs": (6, 11, 9), "heads_of_full_attention": (24, 16, 26), "heads_of_sliding_attention": (18, 36, 14)}
 #: Layers of which every so manieth, from one on, has the second kind: the keys that say it (5.17.0 configuration_jamba.py JambaConfig.layers_block_type).
 STEPS: dict[str, dict[str, Any]] = {"jamba": {"key": "attn_layer_period", "offset": "attn_layer_offset", "kinds": ["linear_attention", "full_attention"]}}
 #: Where every so manieth layer is sparse.
@@ -274,10 +284,14 @@ PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go throug
 HAS_TO_BE["fuyu"] = {"whole_hidden_size": ("hidden_size",)}
 #: Its keys are those of the text, beside which its other parts stand.
 PARTS["phi4_multimodal"] = {"": "", "vision_config": "vision_", "audio_config": "audio_"}
-TEXT_BESIDE_PARTS = ("phi4_multimodal",)
+TEXT_BESIDE_PARTS = ("phi4_multimodal", "dbrx")
+#: Its layers' attention and experts.
+PARTS["dbrx"] = {"": "", "attn_config": "attn_config_", "ffn_config": "ffn_config_"}
+SIZES |= {"attn_config_kv_n_heads": (3, 4, 2), "ffn_config_ffn_hidden_size": (136, 152, 104), "ffn_config_moe_num_experts": (24, 40, 36), "ffn_config_moe_top_k": (3, 5, 2)}
+FEWER["dbrx"] = [["attn_config_kv_n_heads", "n_heads"]]
 PARTS["gemma3n"] = PARTS["gemma4_unified"] = {"text_config": "", "vision_config": "vision_", "audio_config": "audio_", "": "whole_"}
 #: Parts without which a network is another one: the class makes none where a configuration has none (5.17.0 modeling_gemma4.py Gemma4Model, modeling_gemma4_unified.py Gemma4UnifiedModel).
-GIVEN_PARTS = {"gemma4": ["vision_config"], "gemma4_unified": ["vision_config", "audio_config"]}
+GIVEN_PARTS = {"dbrx": ["attn_config", "ffn_config"], "gemma4": ["vision_config"], "gemma4_unified": ["vision_config", "audio_config"]}
 #: Lists of layers that no batch of text runs, and the key that says how many there are.
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
@@ -311,7 +325,7 @@ PLAIN["got_ocr2"] = {"attention_dropout": [0.0], "vision_hidden_size": [768], "v
 #: The same before that release of transformers: Pixtral's rotary embedding had a row for each place of the largest image.
 OLDER = dict.fromkeys(OF_TEXT, ((5, 17), {"vision_image_size": [1540]}))
 #: Keys of parts that the class does not have, but its network looks for, and what published models say.
-SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
+SAID_IN_PARTS = {"dbrx": {"attn_config_rope_theta": REAL}, "gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
 ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name != "got_ocr2"}

@@ -13,7 +13,7 @@ from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .carried import evened
 from .keys import Keys
-from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, LISTS_OF_LAYERS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
                     NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
 from .sharing import with_layers
@@ -142,7 +142,7 @@ class TypeRecorder:
             self.tried({**base, **dict(zip(group, values))})
 
     def trees(self) -> list[tuple[Chosen, Tree]]:
-        return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers, IDLE.get(self.keys.model_type)).whole()) for chosen, made in self.documents.values()]
+        return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers, IDLE.get(self.keys.model_type), LISTS_OF_LAYERS.get(self.keys.model_type, ())).whole()) for chosen, made in self.documents.values()]
 
     def merged(self) -> Alternatives:
         found = Alternatives()

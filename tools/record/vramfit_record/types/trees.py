@@ -1,12 +1,13 @@
 """A recording as trees: what a program or kind of module has of its own, and those below it by name, with its decoder layers folded.
 
 A tree is {"body": ..., "below": {name: tree}}. In a body a program or kind is named, not numbered. The layers of the network are written once for
-each kind of layer, with `*` for their number, and calls of them as one instruction:
+each kind of layer, with `*` for their number, and calls of them as one instruction. Of a network with several lists of layers, a layer is what stands
+at one place of all of them.
 
     ["layers", p, c, first, {kind: middle}, last]
 
 Values from number p on belong to the loop: each layer makes c of them. `middle` has the numbers of the second layer, `last` those of the second of two;
-so have the instructions behind it. Layers of kinds that are `idle` are not among them.
+so have the instructions behind it, where a list among the values that end has those of the first layer and means all layers', the last layer's first. Layers of kinds that are `idle` are not among them.
 """
 from __future__ import annotations
 
@@ -24,14 +25,17 @@ class NotFolded(Exception):
 
 
 class Trees:
-    """`kinds`: the kind of each decoder layer; `towers`: lists of layers that are all alike and that no program runs, and the key with their number; `idle`: kinds that no program runs."""
+    """`kinds`: the kind of each decoder layer; `towers`: lists of layers that are all alike and that no program runs, and the key with their number; `idle`: kinds that no program runs;
+    `lists`: the paths of the lists of layers, where there are several."""
 
-    def __init__(self, document: dict[str, Any], kinds: list[str], towers: dict[str, str] | None = None, idle: list[str] | None = None) -> None:
+    def __init__(self, document: dict[str, Any], kinds: list[str], towers: dict[str, str] | None = None, idle: list[str] | None = None, lists: tuple[str, ...] = ()) -> None:
         self.document, self.kinds, self.towers = document, kinds, towers or {}
         self.run = [i for i, kind in enumerate(kinds) if kind not in (idle or ())]
         self.list = self.layer_list(document["root"], "")
         if self.list is None:
             raise NotFolded(f"no list of {len(kinds)} layers")
+        self.lists = lists or (self.list,)
+        self.names = tuple(dict.fromkeys(path.rsplit(".", 1)[-1] for path in self.lists))
 
     def whole(self) -> Tree:
         """The document: what it says of the class, its modules, and a program for each variant."""
@@ -70,7 +74,7 @@ class Trees:
         row = dict(self.document["modules"][number])
         below: dict[str, Tree] = {}
         children = row.pop("children", [])
-        if path == self.list:
+        if path in self.lists:
             for (_, child), kind in zip(children, self.kinds):
                 put(below, f"*{kind}", self.kind(child, f"{path}.*"))
             return {"body": {**row, "children": "layers"}, "below": below}
@@ -84,31 +88,31 @@ class Trees:
 
     # Programs
 
-    def layer_of(self, row: Any) -> int | None:
-        """The layer that an instruction runs, itself or inside of a checkpointed unit."""
+    def layer_of(self, row: Any) -> tuple[int, str] | None:
+        """The layer that an instruction runs, itself or inside of a checkpointed unit, and the name of its list."""
         while row[0] == "checkpoint":
             row = self.document["programs"][row[2]]["code"][0]
         if row[0] != "module":
             return None
-        last = self.list.rsplit(".", 1)[-1]
-        found = re.search(rf"(?:^|[./]){re.escape(last)}\.(\d+)$", row[1])
-        return int(found[1]) if found else None
+        found = re.search(rf"(?:^|[./])({'|'.join(map(re.escape, self.names))})\.(\d+)$", row[1])
+        return (int(found[2]), found[1]) if found else None
 
     def program(self, number: int, layer: int | None = None) -> Tree:
         program = self.document["programs"][number]
         if layer is not None:
-            program = json.loads(starred(json.dumps(program), self.list, layer))
+            program = json.loads(starred(json.dumps(program), self.names, layer))
         below: dict[str, Tree] = {}
         counts: dict[str, int] = {}
         code = []
         layers = []
         for row in program["code"]:
             if row[0] in ("module", "function", "checkpoint"):
-                here = self.layer_of(row) if layer is None else None
+                here, part = (layer is None and self.layer_of(row)) or (None, "")
                 name = f"{row[0]} {row[1]}" if here is None else f"{row[0]} *{self.kinds[here]}"
                 if here is not None:
+                    name += f" {part}" if len(self.names) > 1 else ""
                     layers.append((len(code), here))
-                    row = json.loads(starred(json.dumps(row), self.list, here))
+                    row = json.loads(starred(json.dumps(row), self.names, here))
                 else:
                     counts[name] = counts.get(name, 0) + 1
                     name += f" {counts[name]}" if counts[name] > 1 else ""
@@ -121,7 +125,8 @@ class Trees:
         return {"body": program, "below": below}
 
     def folded(self, program: Any, layers: list[tuple[int, int]]) -> Any:
-        if [i for _, i in layers] != self.run:
+        order = [i for _, i in layers]
+        if order != sorted(order) or list(dict.fromkeys(order)) != self.run:
             raise NotFolded(f"{program['class']} runs the layers in another order")
         code = program["code"]
 
@@ -130,11 +135,12 @@ class Trees:
             while at < len(code) and is_alias(code[at]):
                 at += 1
             return at + (at < len(code) and code[at][0] == "end")
-        places = [at for at, _ in layers]
-        between = [row[0] for row in code[behind(places[0]):places[1]]] if len(places) > 1 else []
-        begin = places[0] - len(between)
-        if [row[0] for row in code[begin:places[0]]] != between:  # the first layer ends nothing of one before it
-            begin, others = places[0], sum(what != "end" for what in between)
+        places = list({i: at for at, i in layers}.values())  # of each layer's last call
+        firsts = list({i: at for at, i in reversed(layers)}.values())[::-1]
+        between = [row[0] for row in code[behind(places[0]):firsts[1]]] if len(places) > 1 else []
+        begin = firsts[0] - len(between)
+        if [row[0] for row in code[begin:firsts[0]]] != between:  # the first layer ends nothing of one before it
+            begin, others = firsts[0], sum(what != "end" for what in between)
             while others:
                 begin -= 1
                 others -= code[begin][0] != "end"
@@ -157,7 +163,21 @@ class Trees:
         rest = {key: moved(program[key], back, p) for key in ("outputs", "keeps") if key in program}
         if "keeps" in rest:
             rest["keeps"] = [k + back if k >= p else k for k in program["keeps"]]
-        return {**program, "code": [*code[:starts[0]], loop, *moved(code[starts[-1]:], back, p)], **rest}
+        ends = [["end", of_all_layers(row[1], p, c, n)] if row[0] == "end" else row for row in code[starts[-1]:]]
+        return {**program, "code": [*code[:starts[0]], loop, *moved(ends, back, p)], **rest}
+
+
+def of_all_layers(ends: list[int], first: int, made: int, count: int) -> list[Any]:
+    """The ends behind the layers, where those of the same values of all layers, the last layer's first, are a list of the first layer's (keys and values in a cache)."""
+    out: list[Any] = []
+    at = 0
+    last = range(first + (count - 1) * made, first + count * made)
+    while at < len(ends):
+        most = next((i for i, v in enumerate(ends[at:]) if v not in last), len(ends) - at) if count > 1 else 0
+        found = next((k for k in range(most, 0, -1) if ends[at:at + k * count] == [v - j * made for j in range(count) for v in ends[at:at + k]]), 0)
+        out.append([v - (count - 1) * made for v in ends[at:at + found]] if found else ends[at])
+        at += found * count or 1
+    return out
 
 
 #: What stands for a value that a layer hands on as it was given it (carried.py).
@@ -198,9 +218,8 @@ def name_of_row(row: dict[str, Any]) -> str:
     return "variant " + json.dumps({k: v for k, v in row.items() if k not in ("program", "because", "not_fitted")}, sort_keys=True, separators=(",", ":"))
 
 
-def starred(text: str, layers: str, layer: int) -> str:
-    last = re.escape(layers.rsplit(".", 1)[-1])
-    return re.sub(rf"(?<=[\"./@]){last}\.{layer}(?=[\".])", f"{layers.rsplit('.', 1)[-1]}.*", text)
+def starred(text: str, lists: tuple[str, ...], layer: int) -> str:
+    return re.sub(rf"(?<=[\"./@])({'|'.join(map(re.escape, lists))})\.{layer}(?=[\".])", r"\1.*", text)
 
 
 def made_by(row: Any) -> list[int]:
@@ -236,7 +255,7 @@ def moved(x: Any, by: int, first: int) -> Any:
             results = [[value(r[0]) if isinstance(r[0], int) else r[0], *map(inside, r[1:])] for r in row[4]]
             return [*row[:2], inside(row[2]), inside(row[3]), results, *row[5:]]
         if row[0] == "end":
-            return ["end", [value(n) for n in row[1]]]
+            return ["end", [n if isinstance(n, list) else value(n) for n in row[1]]]
         if row[0] == "if":
             return row
         if row[0] == "repeat":

@@ -67,11 +67,19 @@ def aria(module: Any, device: Device) -> None:
 
 
 def longcat_flash(module: Any, device: Device) -> None:
-    """Answers in LongcatFlashExperts.forward which experts have tokens, and which tokens they are."""
-    forward, where, nonzero, item = module.LongcatFlashExperts.forward, torch.where, torch.Tensor.nonzero, torch.Tensor.item
+    in_turn(module.LongcatFlashExperts, "total_experts", device)
+
+
+def dbrx(module: Any, device: Device) -> None:
+    in_turn(module.DbrxExperts, "num_experts", device)
+
+
+def in_turn(cls: Any, number: str, device: Device) -> None:
+    """Answers in the forward of a class of experts, whose attribute says their number, which of them have tokens, and which tokens they are."""
+    forward, where, nonzero, item = cls.forward, torch.where, torch.Tensor.nonzero, torch.Tensor.item
 
     def experts(self: Any, hidden_states: torch.Tensor, top_k_index: torch.Tensor, top_k_weights: torch.Tensor) -> torch.Tensor:
-        counts = [count for count in shares(top_k_index.numel(), self.total_experts) if count]
+        counts = [count for count in shares(top_k_index.numel(), getattr(self, number)) if count]
         asked = iter(range(len(counts)))
         found = iter(counts)
 
@@ -93,9 +101,9 @@ def longcat_flash(module: Any, device: Device) -> None:
             return forward(self, hidden_states, top_k_index, top_k_weights)
         finally:
             torch.where, torch.Tensor.nonzero, torch.Tensor.item = where, nonzero, item
-    module.LongcatFlashExperts.forward = experts
+    cls.forward = experts
 
 
-ASKED: dict[str, Callable[[Any, Device], None]] = {"jetmoe": jetmoe, "aria_text": aria, "longcat_flash": longcat_flash}
+ASKED: dict[str, Callable[[Any, Device], None]] = {"jetmoe": jetmoe, "aria_text": aria, "longcat_flash": longcat_flash, "dbrx": dbrx}
 #: Model types whose modules have another name.
 MODULES = {"aria_text": "aria"}

@@ -16,10 +16,24 @@ LISTS = ("layers", "h", "blocks")
 OTHER_LISTS = (*LISTS, "layer")
 #: What comes after the layers: the final norm. OPT 350M has none; there it is the projection.
 NORMS = ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out", "layer_norm")
+#: Networks with several lists of layers, which run more than once or have a part of each layer: those whose layers have windows. The head begins behind the network without it.
+SEVERAL_LISTS = {"hrm_text": ("model.L_module.layers", "model.H_module.layers"), "xlm": ("transformer.attentions",)}
 #: Once an update, whatever the number of its batches.
 OF_THE_UPDATE = ("clip", "optimizer", "zero_grad")
 #: Once a run.
 OF_THE_RUN = ("precompute_reference",)
+
+
+def with_head(model: torch.nn.Module) -> Any:
+    """The library's network inside of what wraps it."""
+    return next((m for m in model.modules() if isinstance(m, transformers.PreTrainedModel)), None)
+
+
+def several_lists(model: torch.nn.Module) -> list[torch.nn.Module]:
+    """The layers of a network with several lists of them."""
+    network = with_head(model)
+    names = SEVERAL_LISTS.get(network.config.model_type, ()) if network is not None else ()
+    return [layer for name in names for layer in network.get_submodule(name)]
 
 
 def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Module | None]:
@@ -61,13 +75,16 @@ class Stages:
         self.in_backward = False
         self.phase = ""  # of the library's own, which no module's hook ends
         self.stage = "inputs"
-        layers, norm = decoder(model)
+        several = several_lists(model)
+        layers, norm = (several, None) if several else decoder(model)
         for index, layer in enumerate(layers):
             below = f"backward.{index - 1}" if index else "backward.embedding"
             layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
         self.norm = norm
         self.at_head = entry(self, "head", f"backward.{len(layers) - 1}")
-        if norm is None:
+        if several:
+            with_head(model).base_model.register_forward_hook(lambda module, args, outputs: self.at_head(module, (outputs[0],), {}))
+        elif norm is None:
             self.head_is_next(model, layers)
         else:
             norm.register_forward_pre_hook(self.behind_layers, with_kwargs=True)
@@ -98,7 +115,7 @@ class Stages:
         for module in model.modules():
             if module not in inside:
                 module.register_forward_pre_hook(begins, with_kwargs=True)
-        network = next((m for m in model.modules() if isinstance(m, transformers.PreTrainedModel)), None)
+        network = with_head(model)
         if network is not None and network.base_model is not network:
             network.base_model.register_forward_hook(lambda module, args, outputs: begins(module, (outputs[0],), {}))
 
