@@ -18,10 +18,19 @@
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit {
 
 namespace {
+
+/// The named stack that has this release, for a hint; empty: none.
+std::string stack_with(const Version& transformers) {
+    const auto& stacks = named_stacks();
+    const auto found = std::find_if(stacks.begin(), stacks.end(),
+                                    [&](const Stack& stack) { return stack.transformers == transformers; });
+    return found == stacks.end() ? std::string() : fmt::format(" ({})", found->name);
+}
 
 /// The Python that was recorded is that of its release: an older one, or one of another major version, has other code.
 void check_recorded_release(const network::Document& recording, const Stack& stack, Problems& problems, Notes& notes) {
@@ -38,8 +47,8 @@ void check_recorded_release(const network::Document& recording, const Stack& sta
         problems.unsupported(
             "model",
             fmt::format("recorded with transformers {}, asked about {}", recording.transformers, text_of(asked)),
-            fmt::format("choose a stack with transformers {}, or record the network with {}", recording.transformers,
-                        text_of(asked)));
+            fmt::format("choose a stack with transformers {}{}, or record the network with {}", recording.transformers,
+                        stack_with(*recorded), text_of(asked)));
         return;
     }
     notes.push_back({NoteKind::version_out_of_range,

@@ -24,7 +24,16 @@ bool is_of_line(std::string_view release, const Version& transformers) {
 const TypeRecording* recording_under(const BuiltInType& type, const Version& transformers) {
     for (const TypeRecording& other : type.other_releases)
         if (is_of_line(other.facts.transformers, transformers)) return &other;
-    return is_of_line(type.facts.transformers, transformers) ? &type : nullptr;
+    const auto is_before = [&](const TypeRecording& one) {
+        return version_from(one.facts.transformers) < transformers;
+    };
+    if (is_of_line(type.facts.transformers, transformers)) return &type;
+    if (!is_before(type)) return nullptr;
+    const TypeRecording* newest = &type;
+    for (const TypeRecording& other : type.other_releases)
+        if (is_before(other) && version_from(newest->facts.transformers) < version_from(other.facts.transformers))
+            newest = &other;
+    return newest;
 }
 
 bool is_of_release(const Document& recording, const Version& transformers) {
