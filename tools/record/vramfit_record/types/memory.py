@@ -10,7 +10,7 @@ from .sharing import renumber
 from .trees import made_by
 
 #: Calls that give back their argument where the sizes that are asked for are its own.
-LOOKS = ("torch.Tensor.reshape", "torch.Tensor.view")
+LOOKS = ("torch.Tensor.reshape", "torch.Tensor.view", "torch.Tensor.__getitem__")
 
 #: Calls that make a tensor of one number.
 NUMBERS = ("torch.zeros", "torch.tensor", "torch.full")
