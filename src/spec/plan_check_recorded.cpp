@@ -23,31 +23,6 @@ namespace vramfit {
 
 namespace {
 
-/// The Python that was recorded is that of its release: an older one, or one of another major version, has other code.
-void check_recorded_release(const network::Document& recording, const Stack& stack, Problems& problems, Notes& notes) {
-    const auto recorded = version_from(recording.transformers);
-    if (!recorded) {
-        problems.invalid("model",
-                         fmt::format("'{}' is no release of transformers (recorded_with)", recording.transformers),
-                         "record the network again (tools/record)");
-        return;
-    }
-    const Version& asked = stack.transformers;
-    if (network::is_of_release(recording, asked)) return;
-    if (asked < *recorded || asked.major != recorded->major) {
-        problems.unsupported(
-            "model",
-            fmt::format("recorded with transformers {}, asked about {}", recording.transformers, text_of(asked)),
-            fmt::format("choose a stack with transformers {}, or record the network with {}", recording.transformers,
-                        text_of(asked)));
-        return;
-    }
-    notes.push_back({NoteKind::version_out_of_range,
-                     fmt::format("the network was recorded with transformers {}, the stack has {}",
-                                 recording.transformers, text_of(asked)),
-                     fmt::format("record it again with transformers {}", text_of(asked))});
-}
-
 /// trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: a loss that balances experts is added unless its coefficient is
 /// 0, of the arguments or else of the configuration; only where the configuration has output_router_logits.
 template <class Refuse>
@@ -317,7 +292,7 @@ void note_recording(const network::Document& recording, const network::Facts& fa
 void check_recording(const ModelSpec& model, const network::Facts& facts, const TrainPlan& plan, const Stack& stack,
                      Problems& problems, Notes& notes) {
     const network::Document& recording = *model.recording;
-    check_recorded_release(recording, stack, problems, notes);
+    network::check_release(recording, stack, problems, notes);
     note_recording(recording, facts, notes);
     // Networks with towers have a configuration of its own for the text part; what switches the cache off is the
     // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.

@@ -208,6 +208,9 @@ OWN["hunyuan_v1_dense"] = {**LLAMA, "head_dim": 16}
 OWN["mllama_text_model"] = {"model_type": "mllama", "text_config": {"model_type": "mllama_text_model", **LLAMA, "num_hidden_layers": 4, "cross_attention_layers": [1, 2]}, "vision_config": {"model_type": "mllama_vision_model"}}
 #: Types that AutoModelForCausalLM loads another class of, or none.
 WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
+#: Llama's network under other names of keys; published with embeddings whose frequencies change with rows of more than max_position_embeddings tokens. That they have so many the tracer's host reads of rows without padding.
+OWN["internlm3"] = {**LLAMA, "head_dim": 16, "qkv_bias": False, "bias": False}
+OTHERS["internlm3"] = {"8b": {**OWN["internlm3"], "rope_scaling": {"rope_type": "dynamic", "factor": 6.0}}}
 #: Types whose masks are made where rows reach a window, and the key that says it.
 WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "cohere_compass_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.

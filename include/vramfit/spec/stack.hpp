@@ -75,6 +75,7 @@ struct Stack {
     bool loader_places_before_quantizing() const;     ///< a copy is quantized, and the next tensor replaces the first
     bool loader_warms_up(bool quantized) const;       ///< the allocator, with a block for all weights
     bool warm_up_leaves_room() const;                 ///< 1.2 GiB of what is free; before, 5 percent
+    bool warm_up_leaves_out_plans() const;            ///< of tensor parallelism
     bool loader_runs_ahead_of_quantizer() const;      ///< threads load what is to be quantized
     bool resizing_keeps_embedding_module() const;     ///< and frees its old rows before the head gets new ones
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized

@@ -18,15 +18,16 @@ using namespace engine;
 
 namespace {
 
-/// get_total_byte_count: where torch.distributed is initialised, each process leaves out what the others would have
-/// under tensor parallelism, whether or not there is any.
+/// get_total_byte_count: up to 5.19, where torch.distributed is initialised, each process leaves out what the others
+/// would have under tensor parallelism, whether or not there is any.
 std::int64_t half_bytes_of(const Run& run, const Entry& e) {
     const std::int64_t n = numel_of(e.sizes).value();
     const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
     const DType dtype = e.has_own_dtype ? e.dtype : run.plan.load.dtype;  // those kept in float32 are cast later
     const std::int64_t half_bytes = in_4bit ? n : 2 * (e.packed ? n : size_of(n, dtype).count);
     const auto& processes = run.plan.distributed;
-    if (!e.in_split_plan || !processes || processes->load_first) return half_bytes;
+    if (!e.in_split_plan || !processes || processes->load_first || !run.stack.warm_up_leaves_out_plans())
+        return half_bytes;
     return 2 * (half_bytes / (2 * processes->world_size));
 }
 

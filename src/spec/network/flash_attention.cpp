@@ -135,23 +135,29 @@ class Rewriting {
         const Argument* const mask = named(call, "attn_mask");
         const Argument* const causal = named(call, "is_causal");
         if (call.arguments.size() != 3 || call.results.size() != 1 || (mask && !mask->is(Kind::none)) || !causal ||
-            !causal->boolean || at + 3 >= code().size())
+            !causal->boolean || at + 1 >= code().size())
             return;
-        const Call* const turned = call_on(code()[at + 1], "torch.Tensor.transpose", call.results[0].value);
+        // From 5.23 on (pack_gqa) the result is given its own sizes once more.
+        const Call* const sized = call_on(code()[at + 1], "torch.Tensor.reshape", call.results[0].value);
+        const std::size_t turn = sized ? at + 2 : at + 1, end = turn + 2;
+        if (end >= code().size()) return;
+        const std::optional<Number> given = sized ? sized->results[0].value : call.results[0].value;
+        const Call* const turned = call_on(code()[turn], "torch.Tensor.transpose", given);
         if (!turned) return;
-        const Call* const dense = call_on(code()[at + 2], "torch.Tensor.contiguous", turned->results[0].value);
-        if (!dense || !ends(at + 3, call.results[0].value) || !ends(at + 3, turned->results[0].value)) return;
+        const Call* const dense = call_on(code()[turn + 1], "torch.Tensor.contiguous", turned->results[0].value);
+        if (!dense || !ends(end, call.results[0].value) || !ends(end, turned->results[0].value)) return;
         Call made;
         made.function = kFlashAttention;
         made.results = dense->results;
         made.flags = call.flags;
-        const Number out = *call.results[0].value, view = *turned->results[0].value;
-        made.arguments = {call.arguments[0], not_repeated(call.arguments[1], at + 3),
-                          not_repeated(call.arguments[2], at + 3), positions()};
+        const Number out = *call.results[0].value, again = *given, view = *turned->results[0].value;
+        made.arguments = {call.arguments[0], not_repeated(call.arguments[1], end), not_repeated(call.arguments[2], end),
+                          positions()};
         if (const Argument* dropout = named(call, "dropout_p")) made.named.emplace_back("dropout_p", *dropout);
         forget(out);
+        forget(again);
         forget(view);
-        dead_[at + 1] = dead_[at + 2] = true;
+        for (std::size_t i = at + 1; i < end; ++i) dead_[i] = true;
         drop_comparisons(at, [](const If& made_by) { return made_by.holds && made_by.condition.text == "S > 1"; });
         code()[at] = std::move(made);
     }

@@ -59,6 +59,9 @@ bool Stack::loader_warms_up(bool quantized) const {
 }
 bool Stack::warm_up_leaves_room() const { return transformers >= Version{4, 52, 0}; }
 
+// modeling_utils.py get_total_byte_count: _get_parameter_tp_plan up to 5.19; in 5.20 the sizes that this process has.
+bool Stack::warm_up_leaves_out_plans() const { return transformers < Version{5, 20, 0}; }
+
 // core_model_loading.py convert_and_load_state_dict_in_model: a thread pool in 5.0 to 5.3, none from 5.4 on where
 // has_on_the_fly_quantization (pull request 44576).
 bool Stack::loader_runs_ahead_of_quantizer() const {

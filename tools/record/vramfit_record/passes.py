@@ -313,14 +313,20 @@ class Pass(TorchFunctionMode):
         return region
 
     def checkpoint(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A checkpointed unit: what it is called with, and inside of it the module."""
-        region = Region("checkpoint", self.open[-1].name, "checkpoint", no_grad=not torch.is_grad_enabled())
+        """A checkpointed unit: what it is called with, and inside of it the module. From transformers 5.23 on (modeling_layers.py forward_with_checkpointing) the module is called first: its forward is
+        checkpointed, so that hooks run once. What happens without hooks is the same, and is written as before."""
+        called_first = bool(getattr(function, "args", ()))
+        caller = self.open[-2 if called_first else -1]
+        region = Region("checkpoint", caller.name, "checkpoint", no_grad=not torch.is_grad_enabled())
         for key, t in leaves(list(args)):
             region.inputs.append((key, self.ref(t) or self.constant(t)))
-        self.open[-1].events.append(region)
-        self.open.append(region)
+        if called_first:
+            region.events.append(caller.events.pop())
+        caller.events.append(region)
+        self.open.insert(len(self.open) - called_first, region)
         out = function(*args, **kwargs)
-        self.leave(region, out)
+        region.outputs = [(key, self.born(t)) for key, t in leaves(out)]
+        del self.open[-1 - called_first]
         return out
 
     def leave(self, region: Region, out: Any) -> None:

@@ -95,7 +95,7 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
-ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"},
+ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"}, "internlm3": {"attention_bias": "qkv_bias", "mlp_bias": "bias"},
         "xlm": {"vocab_size": "n_words", "pad_token_id": "pad_index", "bos_token_id": "bos_index", "eos_token_id": "eos_index"}}
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
@@ -180,6 +180,7 @@ OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encode
 ROPE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "default": ({}, {}),
     "linear": ({"factor": (2.0, 3.0, 5.0)}, {}),
+    "dynamic": ({"factor": (2.0, 3.0, 6.0)}, {}),
     "llama3": ({"factor": (8.0, 16.0, 32.0), "low_freq_factor": (1.0, 1.5, 1.25), "high_freq_factor": (4.0, 5.0, 6.0), "original_max_position_embeddings": (1024, 2048, 4096)}, {}),
     "yarn": ({"factor": (8.0, 4.0, 2.0), "original_max_position_embeddings": (1024, 2048, 4096)},
              {"beta_fast": (32.0, 31.0, 30.0), "beta_slow": (1.0, 1.5, 2.0), "attention_factor": (1.2, 1.3, 1.4), "mscale": (1.0, 0.7, 0.8), "mscale_all_dim": (1.0, 0.7, 0.8)})}
@@ -340,5 +341,7 @@ BESIDE_PARTS = ("whole_tie_word_embeddings",)
 #: What does not reach the network of text, whatever a part or what stands beside the parts says of it.
 NO_PART_OF_PARTS = (NO_PART | OF_ALL | {"initializer_range", "distributed_config", "sub_configs", "text_config", "vision_config", "gradient_checkpointing",
                                             "rope_parameters"}) - {"model_type", "is_encoder_decoder"}
-#: Types with parts of which other scaled rotary embeddings were not recorded.
-ROPE_OF_PARTS: dict[str, tuple[str, ...]] = {"gemma3": ("linear",), **dict.fromkeys(OF_TEXT, ())}
+#: Types of which other scaled rotary embeddings were not recorded.
+ROPE_OF_PARTS: dict[str, tuple[str, ...]] = {"gemma3": ("linear",), "internlm3": ("linear", "dynamic"), **dict.fromkeys(OF_TEXT, ())}
+#: ... and of all others.
+ROPE_OF_OTHERS = ("linear", "llama3", "yarn")

@@ -14,7 +14,7 @@ from .alternatives import Alternatives, Chosen, as_key
 from .carried import evened
 from .keys import Keys
 from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, LISTS_OF_LAYERS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
+                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, ROPE_OF_OTHERS, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
 from .sharing import with_layers
 from ..record import NO_CHECKPOINTING, record_network
@@ -80,7 +80,7 @@ class TypeRecorder:
         keys, base = self.keys, self.keys.base()
         if keys.own_rope:
             keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t in ROPE_OF_MIXTURES.get(keys.model_type, ("yarn",)) or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE
-                                       and t in ROPE_OF_PARTS.get(keys.model_type, ROPE)]
+                                       and t in ROPE_OF_PARTS.get(keys.model_type, ROPE_OF_OTHERS)]
         for name in list(keys.states):
             if name not in APART and name not in keys.pairs and name not in keys.reads | READ_BY_OTHERS.get(keys.model_type, set()) | set(keys.of_kinds.get("names", {}).values()):
                 del keys.states[name]

@@ -10,6 +10,7 @@ import transformers
 
 from .carried import evened
 from .instantiate import instantiate
+from .memory import angles, in_memory, with_inputs_by_name
 from .normal import difference, normal
 from .parts import type_of
 from .keys import Keys
@@ -21,12 +22,26 @@ def conditions(document: dict[str, Any]) -> set[str]:
     return {json.dumps(row[1:]) for program in document["programs"] for row in program["code"] if row[0] == "if"}
 
 
+def since(*release: int) -> bool:
+    """Whether the installed transformers is that release or a later one."""
+    return tuple(int(x) for x in transformers.__version__.split(".")[:2]) >= release
+
+
 def by_engine(document: dict[str, Any]) -> dict[str, Any]:
-    """Without the programs of experts, of which the engine knows each release (src/model/recorded/expert_masks.hpp), and without conditions."""
+    """As memory sees it, without the programs of experts, of which the engine knows each release (src/model/recorded/expert_masks.hpp), and without conditions. Angles of rotary embeddings are
+    compared by the memory that they take: the engine multiplies them as the release does. From 5.20 on the loader reads no plan of tensor parallelism (modeling_utils.py get_total_byte_count)."""
     experts = {row["class"] for row in document["modules"] if row.get("leaf") == "experts"}
-    programs = [{"class": row["class"], "inputs": row["inputs"], "code": []} if row.get("class") in experts else {**row, "code": [one for one in row["code"] if one[0] != "if"]}
-                for row in document["programs"]]
-    return {**document, "programs": programs}
+
+    def of(program: dict[str, Any]) -> dict[str, Any]:
+        name = program.get("class", "")
+        if name in experts:
+            return {"class": name, "inputs": program["inputs"], "code": [], "outputs": []}
+        calls = [row for row in program["code"] if row[0] == "call"]
+        if since(5, 19) and name.endswith("RotaryEmbedding") and all((row[5:] or [{}])[0].get("no_grad") for row in calls):
+            return angles(program)
+        return in_memory({**program, "code": [one for one in program["code"] if one[0] != "if"]})
+    network = {k: v for k, v in document["network"].items() if k != "tp_plan" or not since(5, 20)}
+    return {**document, "network": network, "programs": with_inputs_by_name([of(row) for row in document["programs"]])}
 
 
 def different(type_: dict[str, Any], configs: list[dict[str, Any]]) -> str:
