@@ -163,7 +163,7 @@ Tensor gated_experts(const Arguments& a) {
     for (const Size& count : counts) {
         places = places_of(select(expert_mask, 0), count);
         Tensor of_expert[3];
-        for (int i = 0; i < 3; ++i) of_expert[i] = select(view(blocks[i], {experts, width, hidden}), 0);
+        for (std::size_t i = 0; i < 3; ++i) of_expert[i] = select(view(blocks[i], {experts, width, hidden}), 0);
         states = gated(index_rows(flat, places[1]), of_expert[1], of_expert[0], of_expert[2]);
         states = mul(states, index_pairs(unsqueeze(weights, -1), places[1], places[0]));
         if (states.dtype() != next.dtype())
