@@ -88,6 +88,19 @@ Tensor experts_hit(const Tensor& expert_mask, const Size& count) {
     return nonzero(more, count);
 }
 
+/// one_hot(index).permute(2, 1, 0), and which experts have tokens, as forward has them until it returns.
+struct Chosen {
+    Chosen(const Arguments& a, const Tensor& index, const Size& experts)
+        : mask(permute(zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64), kByExpert)),
+          counts(shares_of_some(a, index.numel(), experts)),
+          hit(experts_hit(mask, static_cast<std::int64_t>(counts.size()))) {}
+
+    static constexpr int kByExpert[] = {2, 1, 0};
+    Tensor mask;
+    std::vector<Size> counts;  ///< of tokens, for each expert that has any
+    Tensor hit;
+};
+
 // transformers 5.17.0 modeling_longcat_flash.py LongcatFlashExperts.forward: experts behind those of down_proj give
 // back what they are given.
 Tensor experts_or_identity(const Arguments& a) {
@@ -100,15 +113,11 @@ Tensor experts_or_identity(const Arguments& a) {
     const Size experts = gate_up.size(0);
     const std::int64_t routed = a.session().decide("experts that compute something", down.size(0));
     Tensor final_hidden = zeros_like(hidden);
-    const Tensor one_hot = zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64);
-    constexpr int kByExpert[] = {2, 1, 0};
-    const Tensor expert_mask = permute(one_hot, kByExpert);
-    const std::vector<Size> counts = shares_of_some(a, index.numel(), experts);
-    const Tensor hit = experts_hit(expert_mask, static_cast<std::int64_t>(counts.size()));
+    const Chosen chosen(a, index, experts);
     std::vector<Tensor> places;
     Tensor current_state, gate, up, current;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        places = places_of(select(expert_mask, 0), counts[i]);
+    for (std::size_t i = 0; i < chosen.counts.size(); ++i) {
+        places = places_of(select(chosen.mask, 0), chosen.counts[i]);
         current_state = index_rows(hidden, places[1]);
         if (static_cast<std::int64_t>(i) >= routed) {
             current = current_state;
@@ -153,15 +162,11 @@ Tensor gated_experts(const Arguments& a) {
     }
     const Tensor flat = view(given, {rows, hidden});
     Tensor next = zeros_like(flat);
-    const Tensor one_hot = zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64);
-    constexpr int kByExpert[] = {2, 1, 0};
-    const Tensor expert_mask = permute(one_hot, kByExpert);
-    const std::vector<Size> counts = shares_of_some(a, index.numel(), experts);
-    const Tensor hit = experts_hit(expert_mask, static_cast<std::int64_t>(counts.size()));
+    const Chosen chosen(a, index, experts);
     std::vector<Tensor> places;
     Tensor states;
-    for (const Size& count : counts) {
-        places = places_of(select(expert_mask, 0), count);
+    for (const Size& count : chosen.counts) {
+        places = places_of(select(chosen.mask, 0), count);
         Tensor of_expert[3];
         for (std::size_t i = 0; i < 3; ++i) of_expert[i] = select(view(blocks[i], {experts, width, hidden}), 0);
         states = gated(index_rows(flat, places[1]), of_expert[1], of_expert[0], of_expert[2]);
