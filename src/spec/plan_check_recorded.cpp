@@ -13,6 +13,7 @@
 #include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
 #include "spec/network/release.hpp"
+#include "spec/network/tensor_parallel.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
 #include "vramfit/spec/config.hpp"
@@ -94,8 +95,10 @@ void check_processes(const network::Document& recording, const network::Facts& f
     const DistributedPlan& processes = *plan.distributed;
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
-    const bool cuts_types_alone = processes.as<TpPlan>() && !recording.of_type;
-    if (processes.as<PipelinePlan>() || cuts_types_alone) return refuse("distributed", title, kHint);
+    const bool cuts = processes.as<TpPlan>();
+    if (processes.as<PipelinePlan>() || (cuts && !network::can_be_cut(recording)))
+        return refuse("distributed",
+                      cuts && recording.of_type ? fmt::format("{} of {}", title, recording.model_type) : title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
     if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);

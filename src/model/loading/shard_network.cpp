@@ -2,7 +2,6 @@
 #include "model/loading/shard_network.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -126,49 +125,28 @@ void cut_parameters(const network::Document& recording, BareModule& bare, std::i
     }
 }
 
-/// Programs of one process have fewer heads in all layers: the plan has to cut the attention of all alike.
-void check_heads(const network::Document& recording, Network& network) {
-    std::set<std::string_view> modules, in_plan;
-    const auto look = [&](const Linear& l) {
-        const std::string_view module = std::string_view(l.name).substr(0, std::min(l.name.rfind('.'), l.name.size()));
-        if (!module.ends_with(".self_attn")) return;
-        modules.insert(module);
-        if (network::planned_cut(recording, l.name + ".weight") == "colwise") in_plan.insert(module);
-    };
-    for_each_module(network, Overloaded{look, [](const Embedding&) {}, [](const Norm&) {}, [](const BareModule&) {}});
-    const bool counts_differ = recording.config.find("\"num_attention_heads_per_layer\"") != std::string::npos;
-    if (!in_plan.empty() && (counts_differ || in_plan != modules))
-        throw Error(ErrorKind::unsupported, "distributed",
-                    fmt::format("tensor parallelism of {}, whose layers have heads of several kinds, is not supported",
-                                recording.model_type),
-                    "FSDP or ZeRO");
-}
-
 /// tp_plan of a recorded class, with the table that a tied head shares.
 void cut_recorded(const Run& run, Network& network) {
     const std::int64_t pieces = run.plan.distributed->world_size;
     const network::Document& recording = *run.spec.recording;
-    check_heads(recording, network);
     const auto style_of = [&](const std::string& module) {
         return network::planned_cut(recording, module + ".weight");
     };
     const auto cut_linear = [&](Linear& l) { cut(run.spec, l, pieces, cut_of(style_of(l.name), l.name)); };
-    const auto cut_table = [&](Embedding& e) {
+    const auto check_table = [&](const Embedding& e) {
         const std::string_view style = style_of(e.name);
-        if (style.empty()) return;
-        if (style != "embedding_rowwise" || &e != &network.embed || !network.tied) refuse_style(style, e.name);
-        if (e.rows.value() % pieces != 0)
-            refuse_pieces(run.spec, pieces,
-                          fmt::format("transformers stops: a vocabulary of {} words cannot be cut into {} pieces",
-                                      e.rows.value(), pieces));
-        e.rows = e.rows / pieces;
-        e.pieces = pieces;
+        const bool is_shared = &e == &network.embed && network.tied && style == "embedding_rowwise";
+        if (!style.empty() && !is_shared) refuse_style(style, e.name);
     };
     const auto sum_gradients = [&](Norm& norm) {
         norm.sums_gradients = style_of(norm.name) == "replicated_with_grad_allreduce";
     };
     const auto cut_bare = [&](BareModule& bare) { cut_parameters(recording, bare, pieces); };
-    for_each_module(network, Overloaded{cut_linear, cut_table, sum_gradients, cut_bare});
+    for_each_module(network, Overloaded{cut_linear, check_table, sum_gradients, cut_bare});
+    if (!style_of(network.embed.name).empty()) {  // as many rows as the head has outputs, which were checked
+        network.embed.rows = network.embed.rows / pieces;
+        network.embed.pieces = pieces;
+    }
     if (network.tied && network.head.cut != Cut::none && network.embed.pieces == 1)
         stop_in_forward("model.tie_word_embeddings",
                         "the head is cut, and the table that it shares is not (aten.mm got mixed torch.Tensor and "

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "spec/json_parse.hpp"
+#include "spec/listed.hpp"
 #include "spec/network/any_number.hpp"
 #include "spec/network/release.hpp"
 #include "spec/network/type.hpp"
@@ -42,6 +43,55 @@ std::string_view planned_cut(const Document& recording, std::string_view paramet
         if (found != plan.end()) return found->style;
     }
     return {};
+}
+
+bool can_be_cut(const Document& recording) {
+    constexpr std::string_view kCompared[] = {"apertus",
+                                              "axk1",
+                                              "cohere2_moe",
+                                              "cohere_compass_text",
+                                              "cwm",
+                                              "deepseek_v2",
+                                              "deepseek_v3",
+                                              "deepseek_v32",
+                                              "dots1",
+                                              "ernie4_5",
+                                              "ernie4_5_moe",
+                                              "exaone4",
+                                              "exaone_moe",
+                                              "flex_olmo",
+                                              "gemma4_text",
+                                              "glm",
+                                              "glm4_moe",
+                                              "glm4_moe_lite",
+                                              "granitemoe",
+                                              "helium",
+                                              "hy_v3",
+                                              "hyperclovax",
+                                              "jais2",
+                                              "kimi_linear",
+                                              "mellum",
+                                              "minicpm3",
+                                              "minimax_m2",
+                                              "ministral",
+                                              "ministral3",
+                                              "nanochat",
+                                              "olmo",
+                                              "olmo3",
+                                              "olmoe",
+                                              "phi4_multimodal",
+                                              "qwen3_5_moe_text",
+                                              "qwen3_5_text",
+                                              "qwen3_next",
+                                              "solar_open",
+                                              "stablelm",
+                                              "vaultgemma",
+                                              "youtu"};
+    const auto& plan = recording.tensor_parallel_plan;
+    const bool cuts_layers = std::any_of(plan.begin(), plan.end(), [&](const PlannedCut& row) {
+        return row.name != recording.output_embeddings && row.name != recording.input_embeddings;
+    });
+    return recording.of_type && (!cuts_layers || is_listed(kCompared, recording.model_type));
 }
 
 std::int64_t summed_tail(const Document& piece, std::string_view module) {

@@ -13,6 +13,9 @@ namespace vramfit::network {
 /// transformers 5.17 distributed/tensor_parallel.py _get_parameter_tp_plan, replace_layer_number_by_wildcard.
 std::string_view planned_cut(const Document& recording, std::string_view parameter);
 
+/// Whether the type was compared with traces under tensor parallelism, or its plan cuts nothing in the layers.
+bool can_be_cut(const Document& recording);
+
 /// Of how many of a module's last outputs the gradient is summed over the processes (mla_kv_a_proj); 0: of none.
 std::int64_t summed_tail(const Document& piece, std::string_view module);
 

@@ -65,3 +65,14 @@ TEST_CASE("the gradient of what bypasses a projection is summed: mla_kv_a_proj")
     CHECK(network::summed_tail(recording, "model.layers.1.self_attn.kv_a_proj_with_mqa") == 64);
     CHECK(network::summed_tail(recording, "model.layers.1.self_attn.kv_b_proj") == 0);
 }
+
+TEST_CASE("types that were not compared under tensor parallelism are refused, those that stay whole are not") {
+    CHECK(network::can_be_cut(recording_of(load_model("olmo-3-1025-7b", {}))));
+    CHECK(network::can_be_cut(recording_of(load_model("bloom-560m", {}))));
+    network::Document own = recording_of(load_model("olmo-3-1025-7b", {}));
+    own.model_type = "laguna";
+    CHECK(!network::can_be_cut(own));
+    own.model_type = "olmo3";
+    own.of_type = false;
+    CHECK(!network::can_be_cut(own));
+}
