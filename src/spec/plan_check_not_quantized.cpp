@@ -15,10 +15,10 @@ namespace vramfit {
 std::int64_t unquantized_parameters(const ModelSpec& model) {
     std::set<std::string> derived;
     if (model.recording) derived = network::derived_linear_layers(*model.recording);
-    if (!model.mixture && derived.empty()) return 0;
-    std::int64_t sum = 0;
+    std::int64_t sum = model.recording ? network::parameters_of_experts(*model.recording) : 0;
+    if (!model.mixture && derived.empty()) return sum;
     for (const NamedModule& module : modules_of(model))
-        if ((model.mixture && module.part == ModulePart::experts) || derived.contains(module.name))
+        if ((model.mixture && !model.recording && module.part == ModulePart::experts) || derived.contains(module.name))
             sum = checked_add(sum, parameters_in(module));
     return sum;
 }
@@ -52,7 +52,7 @@ void note_not_quantized(const ModelSpec& model, const TrainPlan& plan, const Sta
                         Notes& notes) {
     if (parameters == 0) return;
     const std::string size = size_text(plan, stack, parameters);
-    if (model.mixture)
+    if (model.mixture || (model.recording && network::has_experts(*model.recording)))
         notes.push_back(
             {NoteKind::experts_not_quantized,
              fmt::format("bitsandbytes quantizes linear layers only: the experts of this model are not, and take {}",

@@ -231,13 +231,30 @@ std::vector<std::string> frozen_parameters(const Document& document) {
     return names;
 }
 
-// The position tables of images (5.17.0 modeling_gemma4.py Gemma4VisionPatchEmbedder, modeling_gemma4_unified.py
-// Gemma4UnifiedVisionEmbedder) have three sizes too.
+namespace {
+
+/// Transformers' classes, DBRX's among them (DbrxExpertGLU), say it in their names.
+bool is_experts(const ModuleKind& kind) {
+    return !kind.parameters.empty() && kind.class_name.find("Expert") != std::string::npos;
+}
+
+}  // namespace
+
 bool has_experts(const Document& document) {
-    return std::any_of(document.kinds.begin(), document.kinds.end(), [](const ModuleKind& kind) {
-        return kind.leaf == Leaf::experts && kind.class_name != "Conv1d" &&
-               kind.class_name != "Gemma4VisionPatchEmbedder" && kind.class_name != "Gemma4UnifiedVisionEmbedder";
+    return std::any_of(document.kinds.begin(), document.kinds.end(), is_experts);
+}
+
+std::int64_t parameters_of_experts(const Document& document) {
+    std::int64_t sum = 0;
+    for_each_kind(document, [&](const std::string&, const ModuleKind& kind) {
+        if (!is_experts(kind)) return;
+        for (const Parameter& parameter : kind.parameters) {
+            std::int64_t numbers = 1;
+            for (const std::int64_t size : sizes_of(parameter)) numbers = checked_mul(numbers, size);
+            sum = checked_add(sum, numbers);
+        }
     });
+    return sum;
 }
 
 std::vector<OwnModule> modules_of_their_own_kind(const Document& document) {

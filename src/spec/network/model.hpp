@@ -42,6 +42,8 @@ std::string derived_linear_class(const Document& document);
 
 /// Whether a module is a bank of experts: it holds matrices stacked, and is no convolution.
 bool has_experts(const Document& document);
+/// How many parameters experts have, which no quantizer reaches.
+std::int64_t parameters_of_experts(const Document& document);
 
 /// A buffer of the tree.
 struct Buffer {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "expect.hpp"
+#include "spec/plan_check_parts.hpp"
 #include "support/catch.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -224,4 +225,10 @@ TEST_CASE("a sequence beyond the model's positions is noted") {
     const Notes notes = check_plan(load_model("gemma-2b", {}), plan, stack_from("").stack);
     REQUIRE(notes.size() == 1);
     CHECK(notes[0].kind == NoteKind::sequence_beyond_model);
+}
+
+TEST_CASE("a recorded mixture's experts are not quantized, and a note says how much they take") {
+    const ModelSpec model = load_model("glm-4.5-air", {});
+    CHECK(unquantized_parameters(model) == 45LL * 128 * 3 * 4096 * 1408);
+    CHECK(unquantized_parameters(load_model("olmo-3-1025-7b", {})) == 0);
 }
