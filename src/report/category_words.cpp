@@ -19,11 +19,10 @@ std::string weights(const Prediction& p) {
     if (!load.quantization) return fmt::format("weights ({})", name_of(dtype));
     const char* bits = is_eight_bit(p.plan) ? "8-bit" : "4-bit";
     // bitsandbytes replaces linear layers alone: the experts' parameters stay what they were.
-    const auto& recording = p.model.recording;
-    if (p.model.mixture || (recording && network::has_experts(*recording)))
+    if (network::has_experts(p.model))
         return fmt::format("weights ({}; experts {})", bits, p.plan.prepare_kbit ? "float32" : name_of(dtype));
     // The same of linear layers of a class of the model's own.
-    if (recording && !network::derived_linear_class(*recording).empty())
+    if (p.model.recording && !network::derived_linear_class(*p.model.recording).empty())
         return fmt::format("weights ({})", p.plan.prepare_kbit ? "float32" : name_of(dtype));
     return fmt::format("weights ({})", bits);
 }

@@ -52,7 +52,7 @@ void note_not_quantized(const ModelSpec& model, const TrainPlan& plan, const Sta
                         Notes& notes) {
     if (parameters == 0) return;
     const std::string size = size_text(plan, stack, parameters);
-    if (model.mixture || (model.recording && network::has_experts(*model.recording)))
+    if (network::has_experts(model))
         notes.push_back(
             {NoteKind::experts_not_quantized,
              fmt::format("bitsandbytes quantizes linear layers only: the experts of this model are not, and take {}",

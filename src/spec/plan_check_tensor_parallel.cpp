@@ -1,9 +1,7 @@
 // What transformers refuses of tensor parallelism, what was not compared, and models that it does not cut.
-#include <algorithm>
-
 #include <fmt/format.h>
 
-#include "spec/network/document.hpp"
+#include "spec/network/tensor_parallel.hpp"
 #include "spec/plan_check_parts.hpp"
 
 namespace vramfit {
@@ -53,10 +51,8 @@ Uncut uncut_of(const ModelSpec& model) {
         if (model.model_type == "gpt_oss") return Uncut::all_but_the_head;
         return model.model_type == "gpt2" || model.model_type == "nemotron" ? Uncut::all : Uncut::nothing;
     }
-    const auto& plan = model.recording->tensor_parallel_plan;
-    const auto is_head = [&](const network::PlannedCut& row) { return row.name == model.recording->output_embeddings; };
-    if (plan.empty()) return Uncut::all;
-    return std::all_of(plan.begin(), plan.end(), is_head) ? Uncut::all_but_the_head : Uncut::nothing;
+    if (model.recording->tensor_parallel_plan.empty()) return Uncut::all;
+    return network::cuts_layers(*model.recording) ? Uncut::nothing : Uncut::all_but_the_head;
 }
 
 }  // namespace

@@ -160,25 +160,6 @@ void vector_norm_backward(Node& node, Grads& in, Grads& out) {
 const NodeType kVectorNormBackward{"LinalgVectorNormBackward0", vector_norm_backward};
 }  // namespace
 
-// ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient. Autocast
-// sets the result's dtype and casts nothing (autocast_mode.h fp32_set_opt_dtype).
-Tensor vector_norm(const Tensor& t, int dim) {
-    Ref<Node> node;
-    if (needs_grad(t)) {
-        node = make_node(t.session(), kVectorNormBackward);
-        add_edge(*node, t);
-        node->save(t);
-        node->ints[0] = dim;
-    }
-    const DType dtype = t.session().autocast.enabled ? DType::float32 : t.dtype();
-    Tensor out = reduce(t, 1u << dim, false, dtype, Op::linalg_vector_norm);
-    if (node) {
-        set_history(out, node);
-        node->save(out, true);
-    }
-    return out;
-}
-
 // FunctionsManual.cpp norm_backward of order 1.
 namespace {
 void absolute_norm_backward(Node& node, Grads& in, Grads& out) {
@@ -186,24 +167,31 @@ void absolute_norm_backward(Node& node, Grads& in, Grads& out) {
     out[0] = mul(pointwise_result(self, self.dtype(), Op::sgn), in[0]);
 }
 const NodeType kAbsoluteNormBackward{"LinalgVectorNormBackward0", absolute_norm_backward};
-}  // namespace
 
-// torch/functional.py norm: linalg.vector_norm, as above.
-Tensor absolute_norm_last(const Tensor& t) {
+// ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient. Autocast
+// sets the result's dtype and casts nothing (autocast_mode.h fp32_set_opt_dtype).
+Tensor norm_over(const Tensor& t, int dim, bool keepdim, const NodeType& type) {
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = make_node(t.session(), kAbsoluteNormBackward);
+        node = make_node(t.session(), type);
         add_edge(*node, t);
         node->save(t);
+        node->ints[0] = dim;
     }
     const DType dtype = t.session().autocast.enabled ? DType::float32 : t.dtype();
-    Tensor out = reduce(t, 1u << (t.dim() - 1), true, dtype, Op::linalg_vector_norm);
+    Tensor out = reduce(t, 1u << dim, keepdim, dtype, Op::linalg_vector_norm);
     if (node) {
         set_history(out, node);
         node->save(out, true);
     }
     return out;
 }
+}  // namespace
+
+Tensor vector_norm(const Tensor& t, int dim) { return norm_over(t, dim, false, kVectorNormBackward); }
+
+// torch/functional.py norm.
+Tensor absolute_norm_last(const Tensor& t) { return norm_over(t, t.dim() - 1, true, kAbsoluteNormBackward); }
 
 // sum_backward: the gradient expanded.
 namespace {

@@ -287,9 +287,9 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         if (keeps_states) hidden_states.push_back(hidden);
     }
     if (uses_liger(run) && batch.labels.defined())
-        return {liger_loss(hidden, read_head_weight(run, network), batch.labels, items), {}, cache};
+        return {liger_loss(hidden, read_head_weight(network), batch.labels, items), {}, cache};
     if (cuts_cross_entropy(run) && batch.labels.defined())
-        return {cut_loss(hidden, read_head_weight(run, network), batch.labels, items), {}, cache};
+        return {cut_loss(hidden, read_head_weight(network), batch.labels, items), {}, cache};
     Tensor kept = hidden;
     if (batch.kept.defined()) {  // hidden_states[:, slice_indices, :] of one row
         const Tensor row = view(hidden, {hidden.size(1), hidden.size(2)});
@@ -331,8 +331,8 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
 
 }  // namespace
 
-const Tensor& read_head_weight(const Run& run, const Network& network) {
-    if (run.session.module_hooks) run.session.module_hooks->read(network.head.weight);
+const Tensor& read_head_weight(const Network& network) {
+    read(network.head.weight);
     return network.head.weight;
 }
 

@@ -52,7 +52,7 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
 
 /// The head's weight where the forward itself reads it, for a loss that has the head in it: hooks that cut the network
 /// into pieces put it together there.
-const Tensor& read_head_weight(const Run& run, const Network& network);
+const Tensor& read_head_weight(const Network& network);
 
 /// The same by the network's recording (Run::recorded).
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,

@@ -34,8 +34,8 @@ FusedOutput scores_of_forward(const Run& run, const Network& network, const Batc
     const Tensor hidden = is_shifted ? last : slice(last, 1, 0, last.size(1) - 1);
     const Tensor labels = is_shifted ? batch.shift_labels : slice(batch.labels, 1, 1, batch.labels.size(1));
     Tensor weight = network.head.weight, bias = network.head.bias;
-    if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
-    if (run.session.module_hooks && bias.defined()) run.session.module_hooks->read(bias);
+    read(weight);  // hidden_states.to(lm_head.weight.device)
+    if (bias.defined()) read(bias);
     out.label_mask = compare(Op::ne, labels);
     for (Tensor* parameter : {&weight, &bias}) {
         if (!parameter->defined()) continue;

@@ -61,10 +61,11 @@ RecordedQuestion question_of(const Run& run, const Network& network, const Batch
 // trl 1.16 trainer/utils.py _fused_forward: the same call as that of the network with its head, which is given the
 // number of labels in training.
 Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    const network::Variant& variant = variant_for_base(*run.recorded, question_of(run, network, batch, true),
-                                                       dtype_in_forward(run), run.session.autocast.enabled);
+    const DType weights = dtype_in_forward(run);
+    const network::Variant& variant =
+        variant_for_base(*run.recorded, question_of(run, network, batch, true), weights, run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
-    return run_recorded_base(run, network, *run.recorded, variant, dtype_in_forward(run),
+    return run_recorded_base(run, network, *run.recorded, variant, weights,
                              {{"input_ids", batch.input_ids}, {"attention_mask", batch.attention_mask}},
                              windows_of(run, place));
 }
@@ -77,11 +78,12 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
         const auto fused_loss = uses_liger(run) ? liger_loss : cut_loss;
         const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
         Output output;
-        output.loss = fused_loss(hidden, read_head_weight(run, network), batch.labels, items);
+        output.loss = fused_loss(hidden, read_head_weight(network), batch.labels, items);
         return output;
     }
+    const DType weights = dtype_in_forward(run);
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),
-                                                  dtype_in_forward(run), run.session.autocast.enabled);
+                                                  weights, run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     const std::vector<NamedTensor> given = {{"input_ids", batch.input_ids},
                                             {"attention_mask", batch.attention_mask},
@@ -89,7 +91,7 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
                                             {"num_items_in_batch", items}};
     Output output;
     for (NamedTensor& made :
-         run_recorded(run, network, *run.recorded, variant, dtype_in_forward(run), given, windows_of(run, place))) {
+         run_recorded(run, network, *run.recorded, variant, weights, given, windows_of(run, place))) {
         Tensor& kept = made.name == "loss"     ? output.loss
                        : made.name == "logits" ? output.logits
                                                : output.others.emplace_back();

@@ -70,19 +70,16 @@ std::string decoder_among(const Document& document, const std::vector<std::strin
     return inside > 0 && inside < std::ssize(layers) ? around : std::string();
 }
 
-/// The module that has the list which a layer stands in.
-std::string_view around_list(std::string_view layer) {
-    const std::string_view list = layer.substr(0, std::min(layer.rfind('.'), layer.size()));
-    return list.substr(0, std::min(list.rfind('.'), list.size()));
-}
+/// What a module stands in: of a layer, its list.
+std::string_view around(std::string_view path) { return path.substr(0, std::min(path.rfind('.'), path.size())); }
 
 /// Towers inside of the decoder, as Phi-4-multimodal has them (`model.embed_tokens_extend`), beside the list of its own
 /// layers.
 void leave_towers_inside(const Document& document, std::vector<std::string>& layers) {
     const std::size_t dot = document.input_embeddings.rfind('.');
-    const std::string_view around = std::string_view(document.input_embeddings).substr(0, dot);
+    const std::string_view decoder = around(document.input_embeddings);
     const auto is_own = [&](const std::string& path) {
-        return dot != std::string::npos && around_list(path) == around;
+        return dot != std::string::npos && around(around(path)) == decoder;
     };
     if (std::any_of(layers.begin(), layers.end(), is_own))
         std::erase_if(layers, [&](const std::string& path) { return !is_own(path); });
@@ -102,11 +99,8 @@ std::vector<std::string> decoder_layers(const Document& document) {
 
 bool has_several_lists(const Document& document) {
     const std::vector<std::string> layers = decoder_layers(document);
-    const auto list_of = [](std::string_view layer) {
-        return layer.substr(0, std::min(layer.rfind('.'), layer.size()));
-    };
     return std::any_of(layers.begin(), layers.end(), [&](const std::string& layer) {
-        return list_of(layer) != list_of(layers.front()) || list_of(layer).ends_with(kAttentions);
+        return around(layer) != around(layers.front()) || around(layer).ends_with(kAttentions);
     });
 }
 

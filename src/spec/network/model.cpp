@@ -244,6 +244,8 @@ bool has_experts(const Document& document) {
     return std::any_of(document.kinds.begin(), document.kinds.end(), is_experts);
 }
 
+bool has_experts(const ModelSpec& model) { return model.mixture || (model.recording && has_experts(*model.recording)); }
+
 std::int64_t parameters_of_experts(const Document& document) {
     std::int64_t sum = 0;
     for_each_kind(document, [&](const std::string&, const ModuleKind& kind) {

@@ -42,6 +42,8 @@ std::string derived_linear_class(const Document& document);
 
 /// Whether a module is a bank of experts: it holds matrices stacked, and is no convolution.
 bool has_experts(const Document& document);
+/// The same of a model, of a family or recorded.
+bool has_experts(const ModelSpec& model);
 /// How many parameters experts have, which no quantizer reaches.
 std::int64_t parameters_of_experts(const Document& document);
 

@@ -45,6 +45,13 @@ std::string_view planned_cut(const Document& recording, std::string_view paramet
     return {};
 }
 
+bool cuts_layers(const Document& recording) {
+    const auto& plan = recording.tensor_parallel_plan;
+    return std::any_of(plan.begin(), plan.end(), [&](const PlannedCut& row) {
+        return row.name != recording.output_embeddings && row.name != recording.input_embeddings;
+    });
+}
+
 bool can_be_cut(const Document& recording) {
     constexpr std::string_view kCompared[] = {"apertus",
                                               "axk1",
@@ -87,11 +94,7 @@ bool can_be_cut(const Document& recording) {
                                               "stablelm",
                                               "vaultgemma",
                                               "youtu"};
-    const auto& plan = recording.tensor_parallel_plan;
-    const bool cuts_layers = std::any_of(plan.begin(), plan.end(), [&](const PlannedCut& row) {
-        return row.name != recording.output_embeddings && row.name != recording.input_embeddings;
-    });
-    return recording.of_type && (!cuts_layers || is_listed(kCompared, recording.model_type));
+    return recording.of_type && (!cuts_layers(recording) || is_listed(kCompared, recording.model_type));
 }
 
 std::int64_t summed_tail(const Document& piece, std::string_view module) {
@@ -109,7 +112,6 @@ Document piece_of(const Document& whole, std::int64_t pieces) {
     const BuiltInType* type = whole.of_type ? built_in_type_of(config) : nullptr;
     const auto release = version_from(whole.transformers);
     const TypeRecording* recording = type && release ? recording_under(*type, *release) : nullptr;
-    if (type && !recording) recording = type;
     if (!recording)
         throw Error(ErrorKind::unsupported, whole.file,
                     "tensor parallelism of a recording that is no built-in type's is not supported", "FSDP or ZeRO");

@@ -13,6 +13,9 @@ namespace vramfit::network {
 /// transformers 5.17 distributed/tensor_parallel.py _get_parameter_tp_plan, replace_layer_number_by_wildcard.
 std::string_view planned_cut(const Document& recording, std::string_view parameter);
 
+/// Whether the class's plan cuts more than the head and the table that it may share.
+bool cuts_layers(const Document& recording);
+
 /// Whether the type was compared with traces under tensor parallelism, or its plan cuts nothing in the layers.
 bool can_be_cut(const Document& recording);
 
