@@ -16,6 +16,7 @@
 #include "model/loops/sft_2024.hpp"
 #include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
+#include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
@@ -26,10 +27,11 @@
 #include "model/supported.hpp"
 #include "model/unsloth/setup.hpp"
 #include "model/unsloth/trained_ends.hpp"
-#include "spec/network/flash_attention.hpp"
-#include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/context_parallel.hpp"
+#include "spec/network/rewritten/flash_attention.hpp"
+#include "spec/network/rewritten/liger.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
 
@@ -138,6 +140,8 @@ std::shared_ptr<const network::Document> recording_of(const Run& run) {
     if (recording && is_tensor_parallel(run.plan))
         recording =
             std::make_shared<const network::Document>(network::piece_of(*recording, run.plan.distributed->world_size));
+    if (recording && ring_of(run.plan))
+        recording = std::make_shared<const network::Document>(network::with_cut_sequences(*recording));
     if (recording && run.plan.load.attention == AttentionImplementation::flash_attention_2)
         recording = std::make_shared<const network::Document>(network::with_flash_attention(*recording));
     if (recording && uses_liger(run))

@@ -164,7 +164,8 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
     if (zero->stage != 3) return;
     refuse_around_leaves(run, problems);
     const std::string& rope = run.spec.rope_type;
-    if (!rope.empty() && rope != "default" && rope != "llama3" && rope != "yarn" && rope != "linear")
+    if (!run.spec.recording && !rope.empty() && rope != "default" && rope != "llama3" && rope != "yarn" &&
+        rope != "linear")
         problems.push_back(
             {"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope), "llama3, or no scaling"});
 }
@@ -214,7 +215,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
                             "share is no parameter any more (as_params=True type(prim_param)=<class 'torch.Tensor'>)",
                             "full_shard, use_orig_params false, or kind ddp"});
     if (!ring_of(run.plan)) return;
-    refuse_family_under("context parallelism", &ComparedWith::context_parallelism, run, problems);
+    if (!run.spec.recording)
+        refuse_family_under("context parallelism", &ComparedWith::context_parallelism, run, problems);
     // accelerate 1.15.0, big_modeling.py _attach_context_parallel_hooks.
     if (run.spec.sliding_window)
         problems.push_back({"model.sliding_window",
@@ -222,7 +224,7 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
                             "['sliding_attention']",
                             "a network without sliding windows"});
     const std::string& rope = run.spec.rope_type;
-    if (!rope.empty() && rope != "default" && rope != "llama3" && rope != "linear")
+    if (!run.spec.recording && !rope.empty() && rope != "default" && rope != "llama3" && rope != "linear")
         problems.push_back({"model.rope_scaling", fmt::format("{} is not supported with context parallelism", rope),
                             "llama3, linear, or no scaling"});
 }
@@ -244,7 +246,7 @@ void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems
 
 void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
     if (!is_pipeline(run.plan)) return;
-    refuse_family_under("a pipeline", &ComparedWith::pipeline, run, problems);
+    if (!run.spec.recording) refuse_family_under("a pipeline", &ComparedWith::pipeline, run, problems);
     refuse_outer_adapters_under("a pipeline", run, problems);
     const DistributedPlan& processes = *run.plan.distributed;
     const std::int64_t stages = processes.world_size * processes.as<PipelinePlan>()->virtual_stages;

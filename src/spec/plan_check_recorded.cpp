@@ -9,11 +9,13 @@
 #include "spec/listed.hpp"
 #include "spec/network/balancing.hpp"
 #include "spec/network/facts.hpp"
-#include "spec/network/flash_attention.hpp"
-#include "spec/network/liger.hpp"
 #include "spec/network/model.hpp"
 #include "spec/network/release.hpp"
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/context_parallel.hpp"
+#include "spec/network/rewritten/flash_attention.hpp"
+#include "spec/network/rewritten/liger.hpp"
+#include "spec/network/rewritten/stage.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
 #include "vramfit/spec/config.hpp"
@@ -96,12 +98,21 @@ void check_processes(const network::Document& recording, const network::Facts& f
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
     const bool cuts = processes.as<TpPlan>();
-    if (processes.as<PipelinePlan>() || (cuts && !network::can_be_cut(recording)))
-        return refuse("distributed",
-                      cuts && recording.of_type ? fmt::format("{} of {}", title, recording.model_type) : title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
-    if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
+    const bool cuts_rows = second && second->context.size > 1;
+    if ((processes.as<PipelinePlan>() && !network::can_be_staged(recording)) ||
+        (cuts && !network::can_be_cut(recording)) || (cuts_rows && !network::can_cut_sequences(recording))) {
+        const std::string what = cuts_rows ? "context parallelism" : title;
+        return refuse("distributed", recording.of_type ? fmt::format("{} of {}", what, recording.model_type) : what,
+                      kHint);
+    }
+    // accelerate 1.15.0 big_modeling.py _attach_context_parallel_hooks.
+    if (cuts_rows && network::has_windows(recording))
+        return problems.invalid("model",
+                                "accelerate stops: context parallelism does not support attention layers of other "
+                                "types than full_attention",
+                                "a network without sliding windows");
     const bool by_axolotl = second && second->prepared_by == FsdpPreparation::axolotl;
     if (by_axolotl && second->activation_checkpointing)
         return problems.unsupported(

@@ -1,7 +1,7 @@
 // What transformers refuses of tensor parallelism, what was not compared, and models that it does not cut.
 #include <fmt/format.h>
 
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "spec/plan_check_parts.hpp"
 
 namespace vramfit {

@@ -4,6 +4,7 @@
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/liger.hpp"
 #include "model/losses/cut_loss.hpp"
+#include "model/parallel/context/context_parallel.hpp"
 #include "model/recorded/interpreter.hpp"
 
 namespace vramfit::model {
@@ -23,18 +24,18 @@ std::string_view recorded_attention(AttentionImplementation attention) {
 
 std::string_view recorded_mask(const Run& run, const Batch& batch) {
     if (!batch.attention_mask.defined()) return "absent";
-    return run.plan.batch.attention_mask == AttentionMask::ones ? "full" : "padded";
+    return sees_padding(run.plan) ? "padded" : "full";
 }
 
 /// The windows that the families' own forward has.
-RecordedWindows windows_of(const Run& run, const Place& place) {
+RecordedWindows windows_of(const Run& run, const Network& network, const Place& place) {
     const auto phase = [place](PhaseKind kind, std::int32_t layer = -1) { return phase_at(kind, place, layer); };
     Session& session = run.session;
     const auto last = static_cast<std::int32_t>(run.recorded->units()) - 1;
-    return {[&session, phase](std::int32_t layer, const Tensor& hidden) {
+    return {[&session, phase, first = network.first_layer](std::int32_t layer, const Tensor& hidden) {
                 session.recorder.begin(phase(PhaseKind::forward_layer, layer));
-                on_gradient_complete(hidden, layer == 0 ? phase(PhaseKind::backward_embedding)
-                                                        : phase(PhaseKind::backward_layer, layer - 1));
+                on_gradient_complete(hidden, layer == first ? phase(PhaseKind::backward_embedding)
+                                                            : phase(PhaseKind::backward_layer, layer - 1));
             },
             [&session, phase, last](const Tensor& hidden) {
                 session.recorder.begin(phase(PhaseKind::head));
@@ -47,10 +48,11 @@ RecordedWindows windows_of(const Run& run, const Place& place) {
 namespace {
 
 RecordedQuestion question_of(const Run& run, const Network& network, const Batch& batch, bool items) {
+    const Tensor& given = batch.inputs_embeds.defined() ? batch.inputs_embeds : batch.input_ids;
     return {recorded_attention(run.plan.load.attention),
             recorded_mask(run, batch),
-            batch.input_ids.size(0),
-            batch.input_ids.size(1),
+            given.size(0),
+            given.size(1),
             batch.labels.defined(),
             items,
             network.checkpointing != Checkpointing::off};
@@ -66,8 +68,11 @@ Tensor recorded_last_hidden_state(const Run& run, const Network& network, const 
         variant_for_base(*run.recorded, question_of(run, network, batch, true), weights, run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     return run_recorded_base(run, network, *run.recorded, variant, weights,
-                             {{"input_ids", batch.input_ids}, {"attention_mask", batch.attention_mask}},
-                             windows_of(run, place));
+                             {{"input_ids", batch.input_ids},
+                              {"inputs_embeds", batch.inputs_embeds},
+                              {"attention_mask", batch.attention_mask},
+                              {"position_ids", batch.position_ids}},
+                             windows_of(run, network, place));
 }
 
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
@@ -85,13 +90,12 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),
                                                   weights, run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
-    const std::vector<NamedTensor> given = {{"input_ids", batch.input_ids},
-                                            {"attention_mask", batch.attention_mask},
-                                            {"labels", batch.labels},
-                                            {"num_items_in_batch", items}};
+    const std::vector<NamedTensor> given = {
+        {"input_ids", batch.input_ids},       {"attention_mask", batch.attention_mask}, {"labels", batch.labels},
+        {"position_ids", batch.position_ids}, {"shift_labels", batch.shift_labels},     {"num_items_in_batch", items}};
     Output output;
     for (NamedTensor& made :
-         run_recorded(run, network, *run.recorded, variant, weights, given, windows_of(run, place))) {
+         run_recorded(run, network, *run.recorded, variant, weights, given, windows_of(run, network, place))) {
         Tensor& kept = made.name == "loss"     ? output.loss
                        : made.name == "logits" ? output.logits
                                                : output.others.emplace_back();

@@ -15,7 +15,7 @@
 #include "model/quantizers/int8.hpp"
 #include "model/quantizers/quantized.hpp"
 #include "spec/network/model.hpp"
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "spec/regular_expression.hpp"
 #include "vramfit/base/error.hpp"
 

@@ -1,5 +1,6 @@
 // A recorded network that is loaded in host memory and then moved (torch/nn/modules/module.py Module._apply).
 #include <map>
+#include <set>
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
@@ -20,16 +21,20 @@ class Mover {
         const Tensor* const bias = bias_of_head(network);  // moved with the head, which is inside of the other's module
         for (const NamedParameter& p : named_parameters(network))
             parameters_[p.tensor == bias ? network.head.name : std::string(p.module)].push_back(p);
+        for (std::string& path : network::decoder_layers(*run.spec.recording)) absent_.insert(std::move(path));
+        for (const LeafRange& layer : network.leaf_layers) absent_.erase(layer.path);
     }
 
-    void move(network::Number number, const std::string& path) {
+    void move(network::Number number, const std::string& path, bool in_present = true) {
+        const bool is_present = in_present && !absent_.contains(path);
         const network::ModuleKind& kind = run_.spec.recording->kinds[number];
         const std::size_t first = buffer_;
         buffer_ += kind.buffers.size();
-        for (const network::Child& child : kind.children) move(child.kind, network::path_inside(path, child.name));
+        for (const network::Child& child : kind.children)
+            move(child.kind, network::path_inside(path, child.name), is_present);
         const Scoped<Module> module(run_.session.recorder.module, module_named(run_.session.recorder, path));
         move_parameters(path);
-        for (std::size_t i = 0; i < kind.buffers.size(); ++i) {
+        for (std::size_t i = 0; is_present && i < kind.buffers.size(); ++i) {
             const network::Parameter& buffer = kind.buffers[i];
             network_.buffers[first + i] =
                 recorded_buffer(run_, {network::path_inside(path, buffer.name), &buffer}, Op::to_copy, buffer_dtype_);
@@ -52,6 +57,7 @@ class Mover {
     Network& network_;
     std::optional<DType> buffer_dtype_;
     std::map<std::string, std::vector<NamedParameter>, std::less<>> parameters_;
+    std::set<std::string> absent_;  ///< layers of other stages of a pipeline
     std::size_t buffer_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 #include "model/layers/family.hpp"
 #include "model/network/network.hpp"
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {

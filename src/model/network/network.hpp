@@ -192,7 +192,8 @@ struct Network {
     bool tied = false;                    ///< head.weight is embed.weight
     std::string bias_of_head;             ///< the parameter that head.bias is, by its name; empty: none
     std::map<std::string, std::string, std::less<>> shared;  ///< parameters of layers that are one of an earlier layer
-    bool ends_with_layers = false;              ///< a stage of a pipeline: norm and head are another process's
+    std::int32_t first_layer = 0;               ///< of a stage of a pipeline: those before are another process's
+    bool ends_with_layers = false;              ///< ... and so are norm and head
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like
     mutable std::vector<Tensor> layer_buffers;  ///< inv_freq of each layer in older releases
     mutable Tensor rotary_length;               ///< max_seq_len_cached, once it is a tensor

@@ -17,12 +17,6 @@ namespace vramfit::model {
 
 using namespace engine;
 
-std::string_view name_of_input(const network::Program& program, network::Number value) {
-    for (const network::Input& input : program.inputs)
-        if (input.what.value == value) return input.name;
-    return {};
-}
-
 RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, std::uint32_t module, bool in_unit)
     : pass_(std::move(pass)),
       number_(program),
@@ -37,7 +31,14 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
     if (here().bare) folded_ = std::make_unique<FoldedParameters>(*here().bare);
     makes_angles_ = here().kind->class_name.ends_with("RotaryEmbedding") &&
                     pass_->run.stack.rotary_multiplies_elements() && pass_->model.release() < Version{5, 19, 0};
+    gate_is_half_ = here().kind->class_name == "HunYuanMoEV1Gate" && is_half(gate_of_hunyuan());
     if (here().kind->leaf == network::Leaf::experts) masks_.emplace(pass_->model.release(), pass_->run.stack);
+}
+
+/// The dtype of the router's weight: float32, but where shards are gathered, or the whole network is cast.
+DType RecordedFrame::gate_of_hunyuan() const {
+    const RecordedModule& gate = pass_->model.module(pass_->model.find(module_, "wg"));
+    return gate.linear && gate.linear->weight.defined() ? gate.linear->weight.dtype() : DType::float32;
 }
 
 Tensor RecordedFrame::parameter(std::string_view path) const {
@@ -137,6 +138,9 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
         return;
     }
     if (is_copied_from_host(call)) return copy_from_host(call);
+    // transformers 5.17.0 modeling_hunyuan_v1_moe.py HunYuanMoEV1Gate.forward casts tokens for a weight in float32.
+    if (gate_is_half_ && call.function == "torch.Tensor.float")
+        return put(*call.results[0].value, slots_[call.arguments[0].value]);
     if (!run_it)
         throw Error(ErrorKind::unsupported, place(),
                     fmt::format("{} is not supported in recorded networks", call.function),

@@ -41,9 +41,6 @@ struct RecordedPass {
 };
 using RecordedPassPointer = std::shared_ptr<RecordedPass>;
 
-/// The name under which a program is given a value; empty: it is no argument.
-std::string_view name_of_input(const network::Program& program, network::Number value);
-
 /// The values of a program by number, freed when they end.
 class RecordedFrame : public recorded::Scope {
   public:
@@ -71,6 +68,7 @@ class RecordedFrame : public recorded::Scope {
   private:
     const RecordedModule& here() const { return pass_->model.module(module_); }
     std::string place() const;
+    DType gate_of_hunyuan() const;
     const network::Program& program_of(const network::Run& what) const;
     std::vector<Tensor> run_program(network::Number program, std::uint32_t module, std::vector<Tensor> given,
                                     bool in_unit) const;
@@ -133,6 +131,7 @@ class RecordedFrame : public recorded::Scope {
     std::unique_ptr<FoldedParameters> folded_;  ///< of the module, where they have adapters
     std::optional<ExpertMasks> masks_;          ///< of experts
     bool makes_angles_ = false;                 ///< of rotary embeddings, as newer releases do than the recorded one
+    bool gate_is_half_ = false;                 ///< of a router that casts tokens for a weight in float32
     std::vector<bool> on_host_;                 ///< values that were made on the host, of which no tensor is kept
 };
 

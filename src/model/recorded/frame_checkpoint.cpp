@@ -33,7 +33,7 @@ std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program&
         const std::vector<network::Number> given = called.given();
         for (std::size_t i = 0; i < given.size(); ++i)
             for (std::size_t place = 0; place < places.size(); ++place)
-                if (inner->given[i] == places[place]) names[place] = name_of_input(called, given[i]);
+                if (inner->given[i] == places[place]) names[place] = called.name_of(given[i]);
     }
     std::vector<std::size_t> order;
     const auto tuple_of = [&](std::size_t place) { return names[place].substr(0, names[place].find('.')); };

@@ -180,7 +180,7 @@ std::vector<Tensor> RecordedFrame::between_hooks(const network::Run& what, std::
     const bool is_plain = child.kind->parameters.empty() && child.kind->children.empty();
     std::vector<Tensor*> inputs, outputs;
     for (std::size_t i = 0; i < places.size(); ++i) {
-        const std::string_view name = name_of_input(program, places[i]);
+        const std::string_view name = program.name_of(places[i]);
         if (!name.empty() && name.front() >= '0' && name.front() <= '9') inputs.push_back(&given[i]);
         if (!gives_back(places[i]) || !given[i].defined() || !needs_grad(given[i])) continue;
         if (is_plain) return run_program(what.program, index, std::move(given), in_unit_ || child.is_unit());

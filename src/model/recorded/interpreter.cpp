@@ -98,7 +98,7 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
     if (!call) refuse("trl's loss calls the network without its head, which was not recorded as a module");
     std::vector<Tensor> arguments;
     for (const network::Number value : call->given) {
-        const std::string_view name = name_of_input(whole, value);
+        const std::string_view name = whole.name_of(value);
         const NamedTensor* found = named(given, name);
         // The number of labels goes to the loss only, and through the network in **kwargs; labels are an argument of
         // networks with towers that they do not use (5.17.0 modeling_gemma3.py Gemma3Model.forward).
@@ -124,7 +124,7 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
     if (hidden->tensor.size(2).value() != network.head.in.value())
         refuse(fmt::format("trl's loss stops: it gives the head {} numbers of each token, of which it takes {}",
                            hidden->tensor.size(2).value(), network.head.in.value()));
-    if (!pass->units_are_over) {
+    if (!pass->units_are_over && !network.ends_with_layers) {
         windows.head(hidden->tensor);
         run.session.begin_loss();
     }
@@ -150,7 +150,7 @@ std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, co
     const network::Program& program = model.document().programs[variant.program];
     std::vector<Tensor> arguments;
     for (const network::Number place : program.given()) {
-        const std::string_view name = name_of_input(program, place);
+        const std::string_view name = program.name_of(place);
         const NamedTensor* found = named(given, name);
         if (!found)
             throw Error(ErrorKind::unsupported, model.document().file,

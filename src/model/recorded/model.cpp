@@ -7,7 +7,7 @@
 
 #include "model/network/called.hpp"
 #include "spec/network/model.hpp"
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {

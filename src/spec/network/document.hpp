@@ -159,6 +159,8 @@ struct Program {
 
     /// The values that it is given, each once.
     std::vector<Number> given() const;
+    /// The name under which it is given a value; empty: it is no argument.
+    std::string_view name_of(Number value) const;
     /// What it hands to its caller: outputs that it has made, each once, then what it keeps.
     std::vector<Number> left() const;
 };

@@ -208,6 +208,12 @@ std::vector<Number> Program::given() const {
     return all;
 }
 
+std::string_view Program::name_of(Number value) const {
+    for (const Input& input : inputs)
+        if (input.what.value == value) return input.name;
+    return {};
+}
+
 std::vector<Number> Program::left() const {
     std::vector<Number> all;
     std::vector<bool> seen(values);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "expect.hpp"
-#include "spec/network/flash_attention.hpp"
+#include "spec/network/rewritten/flash_attention.hpp"
 #include "support/catch.hpp"
 #include "type_network.hpp"
 #include "vramfit/spec/models.hpp"

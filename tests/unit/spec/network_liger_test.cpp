@@ -7,7 +7,7 @@
 
 #include "expect.hpp"
 #include "spec/liger.hpp"
-#include "spec/network/liger.hpp"
+#include "spec/network/rewritten/liger.hpp"
 #include "support/catch.hpp"
 #include "type_network.hpp"
 #include "vramfit/spec/models.hpp"

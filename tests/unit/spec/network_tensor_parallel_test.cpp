@@ -3,7 +3,7 @@
 #include <string>
 
 #include "expect.hpp"
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 #include "support/catch.hpp"
 #include "vramfit/spec/models.hpp"
 

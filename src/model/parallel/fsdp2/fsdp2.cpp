@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "engine/ops/complex.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
@@ -29,6 +30,13 @@ std::string_view path_of_layer(const Network& network, std::size_t layer) {
 Norm* norm_in_tail(const Run& run, Network& network) {
     Norm* const norm = final_norm(network);
     return norm && run.plan.peft && norm->name.starts_with("model.") ? nullptr : norm;
+}
+
+/// The same of a norm without parameters.
+bool has_norm_in_tail(const Run& run, const Norm* norm) {
+    if (norm || !run.spec.recording) return norm != nullptr;
+    const std::string path = network::final_norm(*run.spec.recording);
+    return !path.empty() && !(run.plan.peft && path.starts_with("model."));
 }
 
 /// accelerate 1.15 utils/fsdp_utils.py fsdp2_apply_ac wraps layers. axolotl 0.18 asks for accelerate 1.13, which wraps
@@ -66,7 +74,8 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
             {},
             {}},
       adapters_(comm_),
-      norm_in_tail_(norm_in_tail(run, network)) {
+      norm_in_tail_(norm_in_tail(run, network)),
+      enters_at_norm_(has_norm_in_tail(run, norm_in_tail_)) {
     comm_.compute_dtype = mixed_dtype(run.plan.training);
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);
     if (plan.activation_checkpointing) checkpoint_layers(network, plan);
@@ -127,6 +136,7 @@ void Fsdp2::shard_as_axolotl(const Optimizer& optimizer) {
 
 void Fsdp2::before_forward(bool sync) {
     comm_.reduces = sync;
+    in_tail_ = false;
     if (root_) root_->pre_forward();
 }
 
@@ -158,10 +168,11 @@ void Fsdp2::expect(const Tensor& output, Fsdp2Group& group) {
     if (output.is_leaf()) held_ = std::move(node);
 }
 
-// FSDPState._pre_forward: cast_forward_inputs, which a recomputation in the backward pass does not come to.
+// FSDPState._pre_forward: cast_forward_inputs, which a recomputation in the backward pass does not come to. Complex
+// numbers are none of torch.is_floating_point.
 Tensor Fsdp2::cast(const Tensor& given) {
     const bool casts = !run_.session.recomputing && comm_.compute_dtype && given.defined();
-    return casts && is_floating(given.dtype()) ? to(given, *comm_.compute_dtype) : given;
+    return casts && is_floating(given.dtype()) && given.dtype() != kComplex ? to(given, *comm_.compute_dtype) : given;
 }
 
 Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
@@ -203,10 +214,15 @@ void Fsdp2::after_layer(std::size_t layer, const Tensor& hidden) {
 }
 
 // Of a group of modules, the first one's hook gathers and the last one's lets go.
-Tensor Fsdp2::before_norm(const Tensor& hidden) { return embedding_ && norm_in_tail_ ? enter(*tail_, hidden) : hidden; }
+// torch 2.11 distributed/_composable/contract.py, _fsdp_state.py _register_group_forward_hooks: the group is entered
+// once, with the first of its modules (NanoChat's norm is called before the layers, too).
+Tensor Fsdp2::before_norm(const Tensor& hidden) {
+    if (!embedding_ || !enters_at_norm_ || std::exchange(in_tail_, true)) return hidden;
+    return enter(*tail_, hidden);
+}
 
 Tensor Fsdp2::before_head(const Tensor& hidden) {
-    return embedding_ && !norm_in_tail_ ? enter(*tail_, hidden) : hidden;
+    return embedding_ && !enters_at_norm_ ? enter(*tail_, hidden) : hidden;
 }
 
 void Fsdp2::after_head(const Tensor& logits) {
@@ -218,7 +234,7 @@ void Fsdp2::after_head(const Tensor& logits) {
 // A group of the head alone is gathered by its forward only: DTensor.full_tensor (torch 2.11 distributed/tensor
 // placement_types.py Shard._to_replicate_tensor), which pads a copy of a shard with fewer rows.
 Tensor Fsdp2::head_weight(const Tensor& weight) {
-    if (!embedding_ || norm_in_tail_ || tail_->is_unsharded()) return weight;  // generation may leave it whole
+    if (!embedding_ || enters_at_norm_ || tail_->is_unsharded()) return weight;  // generation may leave it whole
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
     const InModule module(run_.session, network_.head.name);
     const std::int64_t most = ceil_div(run_.spec.vocab_size, comm_.world);

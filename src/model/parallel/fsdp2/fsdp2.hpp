@@ -61,7 +61,9 @@ class Fsdp2 final : public UnitHooks {
     Fsdp2Adapters adapters_;
     std::unique_ptr<Fsdp2Group> tail_;  ///< null: the root's
     std::unique_ptr<Fsdp2Group> root_;  ///< what no other has; null: nothing
-    Norm* norm_in_tail_ = nullptr;      ///< null: it is the root's
+    Norm* norm_in_tail_ = nullptr;      ///< null: it is the root's, or has no parameters
+    bool enters_at_norm_ = false;       ///< the tail has a norm, with parameters or without
+    bool in_tail_ = false;              ///< that norm has been called in this forward pass
     engine::Ref<engine::Node> held_;    ///< of the embedding's output, until a layer's node holds it
 };
 

@@ -9,6 +9,8 @@
 #include "engine/session.hpp"
 #include "model/loading/load.hpp"
 #include "model/network/modules.hpp"
+#include "model/recorded/model.hpp"
+#include "spec/network/rewritten/stage.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -19,18 +21,47 @@ namespace {
 
 constexpr std::uint8_t kPeers = 1;  // NCCL's stream
 
+/// Which layers it has.
+network::StageLayers layers_of(const Run& run, std::int64_t index, std::int64_t count) {
+    const std::int64_t total = run.spec.num_hidden_layers;
+    return {static_cast<std::size_t>(index * total / count), static_cast<std::size_t>((index + 1) * total / count),
+            static_cast<std::size_t>(total)};
+}
+
+/// Of a recorded network: modules of other stages are no part of the list.
+void keep_leaves(Network& part, const Network& whole, const network::StageLayers& layers) {
+    const std::size_t first = whole.leaf_layers[layers.first].first, end = whole.leaf_layers[layers.end - 1].end;
+    const std::size_t all = whole.leaf_layers.back().end;
+    part.leaves.clear();
+    part.leaf_layers.clear();
+    for (std::size_t i = 0; i < whole.leaves.size(); ++i) {
+        const bool is_kept = i < whole.leaf_layers[0].first ? layers.has_embedding()
+                             : i >= all                     ? layers.has_head()
+                                                            : i >= first && i < end;
+        if (is_kept) part.leaves.push_back(whole.leaves[i]);
+    }
+    const std::size_t moved = layers.has_embedding() ? 0 : first;
+    for (std::size_t i = layers.first; i < layers.end; ++i) {
+        const LeafRange& layer = whole.leaf_layers[i];
+        part.leaf_layers.push_back({layer.first - moved, layer.end - moved, layer.path});
+    }
+}
+
 /// The network of one stage. Names stay, tensors of other stages go; the rotary tables are each stage's own.
-Network part_of(const Network& whole, std::int64_t index, std::int64_t count) {
+Network part_of(const Network& whole, const network::StageLayers& layers) {
     Network part = whole;
-    const auto total = static_cast<std::int64_t>(whole.layers.size());
-    const auto layers = whole.layers.begin();
-    part.layers.assign(layers + index * total / count, layers + (index + 1) * total / count);
-    if (index > 0) {
+    part.first_layer = static_cast<std::int32_t>(layers.first);
+    if (whole.leaves.empty())
+        part.layers.assign(whole.layers.begin() + static_cast<std::ptrdiff_t>(layers.first),
+                           whole.layers.begin() + static_cast<std::ptrdiff_t>(layers.end));
+    else
+        keep_leaves(part, whole, layers);
+    if (!layers.has_embedding()) {
         part.embed.weight.reset();
         part.embed.lora.reset();
         part.tied = false;
     }
-    part.ends_with_layers = index < count - 1;
+    part.ends_with_layers = !layers.has_head();
     if (part.ends_with_layers) {
         part.norm.weight.reset();
         part.norm.bias.reset();
@@ -55,7 +86,15 @@ void wait_for(Session& session, const PeerWork& work) {
 }
 
 PipelineStage::PipelineStage(const Run& run, const Network& whole, std::int64_t index, std::int64_t count)
-    : run_(run), index_(index), count_(count), network_(part_of(whole, index, count)) {
+    : run_(run), index_(index), count_(count), network_(part_of(whole, layers_of(run, index, count))) {
+    if (run.recorded) {
+        recording_ = std::make_shared<const network::Document>(
+            network::stage_of(*run.spec.recording, layers_of(run, index, count)));
+        recorded_ = std::make_shared<RecordedModel>(*recording_);
+        recorded_->bind(network_);
+        run_.recorded = recorded_.get();
+    }
+    last_layer_ = static_cast<std::int32_t>(layers_of(run, index, count).end) - 1;
     move_to_device(run, network_);
 }
 
@@ -118,7 +157,7 @@ void PipelineStage::backward(const Tensor& loss, const Place& place) {
     const Tensor output = std::exchange(outputs_[place.micro], {});
     outputs_.erase(place.micro);
     const PhaseKind kind = is_last() ? PhaseKind::backward_loss : PhaseKind::backward_layer;
-    session.recorder.begin({kind, place.step, place.micro, is_last() ? -1 : network_.layers.back().index});
+    session.recorder.begin({kind, place.step, place.micro, is_last() ? -1 : last_layer_});
     const auto micro = static_cast<std::size_t>(place.micro);
     if (is_last())
         engine::backward(loss);

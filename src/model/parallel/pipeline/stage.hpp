@@ -3,9 +3,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "spec/network/document.hpp"
 
 namespace vramfit::model {
 
@@ -57,10 +59,13 @@ class PipelineStage {
     Tensor compute(const Batch& batch, const Place& place);
     std::vector<Tensor> make_buffers(std::int64_t micro_batches, bool require_grad);
 
-    const Run& run_;
+    Run run_;
     std::int64_t index_;
     std::int64_t count_;
+    std::int32_t last_layer_ = 0;
     Network network_;
+    std::shared_ptr<const network::Document> recording_;  ///< of the stage; null: the family's own forward
+    std::shared_ptr<RecordedModel> recorded_;
     std::vector<Tensor> activations_;  ///< received, one for each micro batch
     std::vector<Tensor> gradients_;
     std::map<std::int64_t, Tensor> outputs_;   ///< fwd_cache

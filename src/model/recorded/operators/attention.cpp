@@ -2,8 +2,9 @@
 #include "engine/ops/attention.hpp"
 
 #include "model/layers/attention/attention.hpp"
+#include "model/parallel/context/context_parallel.hpp"
 #include "model/recorded/operators.hpp"
-#include "spec/network/flash_attention.hpp"
+#include "spec/network/rewritten/flash_attention.hpp"
 
 namespace vramfit::model::recorded {
 
@@ -16,6 +17,7 @@ Tensor attended(const Arguments& a) {
     how.is_causal = a.flag(5, "is_causal", false);
     how.enable_gqa = a.flag(7, "enable_gqa", false);
     how.dropout = a.session().training ? a.probability(4, "dropout_p", 0.0) : 0.0;
+    how.ring = ring_of(a.run().plan);
     how.forced = a.run().plan.load.sdpa_kernel;
     if (a.run().plan.load.sdpa_expand_kv && how.enable_gqa) a.refuse("load.sdpa_expand_kv");
     const Tensor mask = a.optional_tensor(3, "attn_mask");

@@ -1,5 +1,5 @@
 // Liger's functions in recorded programs, as with_liger writes them.
-#include "spec/network/liger.hpp"
+#include "spec/network/rewritten/liger.hpp"
 
 #include "model/layers/liger.hpp"
 #include "model/recorded/operators.hpp"

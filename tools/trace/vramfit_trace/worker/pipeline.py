@@ -52,6 +52,7 @@ class Windows:
         self.of_masks = 0 if "padded" in job["batch"]["attention_mask"] else 1
         self.step = self.micro = 0
         self.in_backward = False
+        self.phase = ""  # there are no other windows
 
     def enter(self, name: str, of_micro: bool = True) -> None:
         self.recorder.window(f"step{self.step}." + (f"micro{self.micro}." if of_micro else "") + name)

@@ -1,16 +1,16 @@
 // liger-kernel 0.8.5 transformers/monkey_patch.py: what is replaced in each type, and the same in recorded programs.
-#include "spec/network/liger.hpp"
+#include "spec/network/rewritten/liger.hpp"
 
 #include <algorithm>
 #include <map>
 #include <span>
 #include <utility>
 
+#include "spec/network/rewritten/calls.hpp"
+
 namespace vramfit::network {
 
 namespace {
-
-using Kind = Argument::Kind;
 
 /// A module whose norm is Liger's, by its name in the module around it.
 struct Norm {
@@ -62,30 +62,11 @@ const Patches* patches_of(std::string_view model_type) {
     return found == std::end(kPatches) ? nullptr : found;
 }
 
-Argument value(Number number) {
-    Argument out;
-    out.kind = Kind::value;
-    out.value = number;
-    return out;
-}
-
 Argument weight() {
     Argument out;
-    out.kind = Kind::parameter;
+    out.kind = Argument::Kind::parameter;
     out.text = "weight";
     return out;
-}
-
-const Call* call_of(const Instruction& instruction, std::string_view function) {
-    const auto* call = std::get_if<Call>(&instruction);
-    return call && call->function == function && call->results.size() == 1 && call->results[0].value ? call : nullptr;
-}
-
-Number made_by(const Call& call) { return *call.results[0].value; }
-
-bool takes(const Call& call, std::size_t place, Number number) {
-    return place < call.arguments.size() && call.arguments[place].is(Kind::value) &&
-           call.arguments[place].value == number;
 }
 
 /// LigerRMSNorm.forward: one call in place of all.
@@ -133,16 +114,13 @@ struct Turning {
     Result turned_query, turned_key;
 };
 
-bool ends(const Instruction& instruction, Number number) {
-    const auto* end = std::get_if<End>(&instruction);
-    return end && std::find(end->values.begin(), end->values.end(), number) != end->values.end();
-}
-
 std::optional<Turning> turning_in(const std::vector<Instruction>& code) {
     for (std::size_t i = 0; i + 1 < code.size(); ++i) {
         const Call* const cos = call_of(code[i], "torch.Tensor.unsqueeze");
         const Call* const sin = call_of(code[i + 1], "torch.Tensor.unsqueeze");
-        if (!cos || !sin || !cos->arguments[0].is(Kind::value) || !sin->arguments[0].is(Kind::value)) continue;
+        if (!cos || !sin || !cos->arguments[0].is(Argument::Kind::value) ||
+            !sin->arguments[0].is(Argument::Kind::value))
+            continue;
         Turning out{.begin = i,
                     .cos = cos->arguments[0].value,
                     .sin = sin->arguments[0].value,

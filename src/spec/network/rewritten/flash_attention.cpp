@@ -1,6 +1,6 @@
 // transformers 5.17.0: integrations/sdpa_attention.py and masking_utils.py sdpa_mask replaced by
 // integrations/flash_attention.py and flash_attention_mask, as the recorder sees both in the same classes.
-#include "spec/network/flash_attention.hpp"
+#include "spec/network/rewritten/flash_attention.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "spec/listed.hpp"
+#include "spec/network/rewritten/calls.hpp"
 
 namespace vramfit::network {
 
@@ -21,22 +22,6 @@ constexpr std::string_view kSdpa = "torch.nn.functional.scaled_dot_product_atten
 /// Classes whose attention does not hand position_ids on, so that nothing looks for packed rows.
 constexpr std::string_view kWithoutPositions[] = {"GPTBigCodeAttention", "GraniteMoeHybridAttention",
                                                   "Ministral3Attention", "PersimmonAttention"};
-
-bool is_call(const Instruction& instruction, std::string_view function) {
-    const auto* call = std::get_if<Call>(&instruction);
-    return call && call->function == function;
-}
-
-bool is_value(const Argument& argument, std::optional<Number> value) {
-    return argument.is(Kind::value) && value && argument.value == *value;
-}
-
-/// A call of that function whose first argument is the value, and that has one result.
-const Call* call_on(const Instruction& instruction, std::string_view function, std::optional<Number> value) {
-    if (!is_call(instruction, function)) return nullptr;
-    const auto& call = std::get<Call>(instruction);
-    return !call.arguments.empty() && is_value(call.arguments[0], value) && call.results.size() == 1 ? &call : nullptr;
-}
 
 const Argument* named(const Call& call, std::string_view name) {
     for (const auto& [key, argument] : call.named)
@@ -56,7 +41,7 @@ class Rewriting {
         }
         std::vector<Instruction> kept;
         for (std::size_t i = 0; i < code().size(); ++i)
-            if (!dead_[i]) kept.push_back(std::move(code()[i]));
+            if (!dead_[i] && !is_empty(code()[i])) kept.push_back(std::move(code()[i]));
         program_.code = std::move(kept);
     }
 
@@ -73,24 +58,16 @@ class Rewriting {
     }
 
     bool ends(std::size_t at, std::optional<Number> value) {
-        const auto* end = at < code().size() ? std::get_if<End>(&code()[at]) : nullptr;
-        return end && value && std::find(end->values.begin(), end->values.end(), *value) != end->values.end();
+        return at < code().size() && value && network::ends(code()[at], *value);
     }
 
-    /// A value that is not made any more has no end.
-    void forget(Number value) {
-        for (std::size_t i = 0; i < code().size(); ++i)
-            if (auto* end = std::get_if<End>(&code()[i])) {
-                std::erase(end->values, value);
-                dead_[i] = dead_[i] || end->values.empty();
-            }
-    }
+    void forget(Number value) { network::forget(code(), value); }
 
     /// Comparisons of the length in front of an instruction that flash attention does not make.
     template <class IsMade>
     void drop_comparisons(std::size_t before, const IsMade& is_one) {
         for (std::size_t i = before; i-- > 0;) {
-            if (dead_[i]) continue;
+            if (dead_[i] || is_empty(code()[i])) continue;
             const auto* condition = std::get_if<If>(&code()[i]);
             if (!condition || !is_one(*condition)) return;
             dead_[i] = true;
@@ -101,31 +78,26 @@ class Rewriting {
     Argument not_repeated(const Argument& given, std::size_t end) {
         if (!given.is(Kind::value) || !ends(end, given.value)) return given;
         std::array<std::size_t, 3> calls{};
-        Argument value = given;
+        Argument repeated = given;
         constexpr std::array<std::string_view, 3> kCalls = {"torch.Tensor.reshape", "torch.Tensor.expand",
                                                             "torch.Tensor.__getitem__"};
         for (std::size_t i = 0; i < calls.size(); ++i) {
-            calls[i] = maker(value, kCalls[i]);
+            calls[i] = maker(repeated, kCalls[i]);
             if (calls[i] == code().size()) return given;
-            value = std::get<Call>(code()[calls[i]]).arguments.at(0);
+            repeated = std::get<Call>(code()[calls[i]]).arguments.at(0);
         }
         for (const std::size_t i : calls) {
             forget(*std::get<Call>(code()[i]).results[0].value);
             dead_[i] = true;
         }
-        return value;
+        return repeated;
     }
 
     Argument positions() const {
         Argument none;
         if (is_listed(kWithoutPositions, program_.class_name)) return none;
         for (const Input& input : program_.inputs)
-            if (input.name == "position_ids" && input.what.value) {
-                Argument found;
-                found.kind = Kind::value;
-                found.value = *input.what.value;
-                return found;
-            }
+            if (input.name == "position_ids" && input.what.value) return value(*input.what.value);
         return none;
     }
 

@@ -1,6 +1,6 @@
 // transformers 5.17.0 distributed/tensor_parallel.py: modules compute with their part of a weight, and code that looks
 // at shapes sees that part. What the recording says by keys of the configuration is that of a smaller configuration.
-#include "spec/network/tensor_parallel.hpp"
+#include "spec/network/rewritten/tensor_parallel.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,0 +1,34 @@
+// Programs that are given the positions of tokens, rather than counting them from 0.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "spec/network/document.hpp"
+
+namespace vramfit::network {
+
+/// Rewrites programs of a document, each once for the values that it is given.
+class GivenPositions {
+  public:
+    explicit GivenPositions(Document& document) : document_(document) {}
+
+    /// The program with an input `position_ids` [B, S], in place of those that it, or one that it runs, counts for one
+    /// row; null: none does. Throws Error (unsupported) where what is made of them is read on the host.
+    std::optional<Number> in(Number program);
+
+  private:
+    struct Made {
+        Number program = 0;
+        std::vector<bool> left;  ///< what it hands to its caller: whether it is made of positions
+    };
+
+    /// The program with those inputs of B rows rather than one.
+    const Made& with_rows(Number program, const std::vector<Number>& inputs);
+
+    Document& document_;
+    std::map<std::pair<Number, std::vector<Number>>, Made> made_;
+};
+
+}  // namespace vramfit::network
