@@ -23,6 +23,7 @@ class Mover {
             parameters_[p.tensor == bias ? network.head.name : std::string(p.module)].push_back(p);
         for (std::string& path : network::decoder_layers(*run.spec.recording)) absent_.insert(std::move(path));
         for (const LeafRange& layer : network.leaf_layers) absent_.erase(layer.path);
+        if (!network.embed.weight.defined()) absent_.insert(network.embed.name);
     }
 
     void move(network::Number number, const std::string& path, bool in_present = true) {
@@ -57,7 +58,7 @@ class Mover {
     Network& network_;
     std::optional<DType> buffer_dtype_;
     std::map<std::string, std::vector<NamedParameter>, std::less<>> parameters_;
-    std::set<std::string> absent_;  ///< layers of other stages of a pipeline
+    std::set<std::string> absent_;  ///< modules of other stages of a pipeline
     std::size_t buffer_ = 0;
 };
 

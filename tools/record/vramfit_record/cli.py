@@ -15,8 +15,8 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("network", nargs="*", help="a folder with config.json, a config.json, a name in the local cache of the hub, or a model type")
     flags.add_argument("--out", type=Path, help="where the recording goes (standard output)")
     flags.add_argument("--head", choices=("causal_lm", "sequence_classification", "token_classification"), default="causal_lm")
-    flags.add_argument("--variants", choices=("all", "trainer", "base"), default="all",
-                       help="attention, mask, cache, labels and checkpointing; what Trainer runs with a tokenizer's mask and the class's attention; or only the first of each")
+    flags.add_argument("--variants", choices=("all", "trainer", "base"), default="trainer",
+                       help="what Trainer runs with a tokenizer's mask and the class's own attention (default); all: other attention implementations, no mask, a cache and no labels as well; base: a single one, without a mask")
     flags.add_argument("--vary", action="append", default=[], metavar="KEY=N,N,N", help="a key of the configuration with three values: sizes become formulas of it as well")
     flags.add_argument("--trust-remote-code", action="store_true", help="run the Python that comes with the model")
     flags.add_argument("--download", action="store_true", help="fetch a config.json that is not in the cache")

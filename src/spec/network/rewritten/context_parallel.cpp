@@ -17,12 +17,18 @@ namespace {
 
 using Kind = Argument::Kind;
 
-/// Programs of padded rows whose modules `self_attn` run as those of full rows do, without a mask.
+/// Programs of padded rows whose modules `self_attn`, the only ones that are given none, run as those of full rows do.
 class WithoutMasks {
   public:
     explicit WithoutMasks(Document& document) : document_(document) {}
 
-    /// Nothing: the two do not run the same modules.
+    /// Nothing: the two do not run the same modules, or none of that name.
+    std::optional<Number> of(Number padded, Number full) {
+        const std::optional<Number> made = in(padded, full);
+        return any_ ? made : std::nullopt;
+    }
+
+  private:
     std::optional<Number> in(Number padded, Number full) {
         const auto [place, is_new] = made_.try_emplace({padded, full}, padded);
         if (!is_new) return place->second;
@@ -38,6 +44,7 @@ class WithoutMasks {
             const Number other = modules[next++].first;
             if (run->path.ends_with("self_attn")) {
                 if (!run_without(*run, other)) return std::nullopt;
+                any_ = true;
                 continue;
             }
             const std::optional<Number> inner = in(run->program, other);
@@ -49,7 +56,6 @@ class WithoutMasks {
         return place->second = static_cast<Number>(document_.programs.size() - 1);
     }
 
-  private:
     static std::vector<const Run*> runs_of(const Program& program) {
         std::vector<const Run*> all;
         for (const Instruction& instruction : program.code)
@@ -80,6 +86,7 @@ class WithoutMasks {
 
     Document& document_;
     std::map<std::pair<Number, Number>, Number> made_;
+    bool any_ = false;
 };
 
 /// transformers 5.17.0 loss/loss_utils.py ForCausalLMLoss with shift_labels: what it makes of labels is not made.
@@ -172,7 +179,7 @@ Document with_cut_sequences(Document document) {
         std::optional<Number> program = variant.program;
         if (variant.mask == "padded") {
             const Variant* const full = of_full_rows(document, variant);
-            program = full ? unmasked.in(variant.program, full->program) : std::nullopt;
+            program = full ? unmasked.of(variant.program, full->program) : std::nullopt;
         }
         if (program) program = positions.in(*program);
         if (!program || !give_shifted_labels(document.programs[*program])) continue;

@@ -188,8 +188,38 @@ class Stage {
 }  // namespace
 
 bool can_be_staged(const Document& recording) {
-    constexpr std::string_view kCompared[] = {"olmo"};
-    return recording.of_type && (true || is_listed(kCompared, recording.model_type));
+    constexpr std::string_view kCompared[] = {"apertus",
+                                              "axk1",
+                                              "bitnet",
+                                              "deepseek_v2",
+                                              "deepseek_v3",
+                                              "diffllama",
+                                              "dots1",
+                                              "ernie4_5",
+                                              "ernie4_5_moe",
+                                              "flex_olmo",
+                                              "glm",
+                                              "glm4_moe",
+                                              "glm4_moe_lite",
+                                              "granitemoe",
+                                              "granitemoeshared",
+                                              "helium",
+                                              "hunyuan_v1_dense",
+                                              "hunyuan_v1_moe",
+                                              "hy_v3",
+                                              "hyperclovax",
+                                              "jais2",
+                                              "minicpm3",
+                                              "minimax_m2",
+                                              "ministral",
+                                              "ministral3",
+                                              "olmo",
+                                              "olmoe",
+                                              "phimoe",
+                                              "solar_open",
+                                              "stablelm",
+                                              "youtu"};
+    return recording.of_type && is_listed(kCompared, recording.model_type);
 }
 
 Document stage_of(const Document& whole, const StageLayers& layers) {
