@@ -46,7 +46,7 @@ class Matcher {
             saved_.push_back(regular_expression(fmt::format("(^|.*\\.){}($|\\..*)", name), "peft.modules_to_save"));
         for (const std::string& name : plan.layers_pattern)
             layers_.push_back(
-                regular_expression(fmt::format("(?:^|.*?\\.){}\\.[0-9]+\\..*", name), "peft.layers_pattern"));
+                regular_expression(fmt::format("(?:^|.*?\\.){}\\.([0-9]+)\\..*", name), "peft.layers_pattern"));
         for (const auto& [key, r] : plan.rank_pattern)
             ranks_.emplace_back(regular_expression(fmt::format("(.*\\.)?({})", key), "peft.rank_pattern"), r);
         for (const auto& [key, alpha] : plan.alpha_pattern)
@@ -94,12 +94,27 @@ class Matcher {
     }
     bool layer_chosen(const NamedModule& module) const {
         if (!plan_.layers_to_transform || plan_.layers_to_transform->empty()) return true;
-        if (module.layer < 0) return false;
-        const bool named = layers_.empty() ||
-                           std::any_of(layers_.begin(), layers_.end(),
-                                       [&](const std::regex& layers) { return std::regex_match(module.name, layers); });
-        return named && std::find(plan_.layers_to_transform->begin(), plan_.layers_to_transform->end(), module.layer) !=
-                            plan_.layers_to_transform->end();
+        const std::string number = layers_.empty() ? number_in(module.name) : number_behind(module.name);
+        return std::any_of(plan_.layers_to_transform->begin(), plan_.layers_to_transform->end(),
+                           [&](std::int64_t layer) { return number == std::to_string(layer); });
+    }
+    /// The first number in a name that two names at least stand before, whichever list it counts: a tower's as well.
+    static std::string number_in(std::string_view name) {
+        const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+        for (std::size_t names = 0, dot = name.find('.'); dot != name.npos; ++names, dot = name.find('.')) {
+            const std::string_view part = name.substr(0, dot);
+            if (names >= 2 && !part.empty() && std::all_of(part.begin(), part.end(), is_digit))
+                return std::string(part);
+            name.remove_prefix(dot + 1);
+        }
+        return {};
+    }
+    /// The number behind the first of layers_pattern that is in the name.
+    std::string number_behind(const std::string& name) const {
+        std::smatch found;
+        for (const std::regex& layers : layers_)
+            if (std::regex_match(name, found, layers)) return found[found.size() - 1].str();
+        return {};
     }
 
     const LoraPlan& plan_;

@@ -56,7 +56,8 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
                      Problems& problems, Notes& notes);
 
 /// The same of networks whose layers share parameters, or stand in several lists.
-void check_recorded_layers(const network::Facts& facts, const TrainPlan& plan, Problems& problems);
+void check_recorded_layers(const network::Document& recording, const network::Facts& facts, const TrainPlan& plan,
+                           const Stack& stack, Problems& problems);
 
 /// Evaluation in the course of training.
 void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);

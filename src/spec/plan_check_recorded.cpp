@@ -165,7 +165,8 @@ void check_own_modules(const std::vector<network::OwnModule>& modules, const Tra
 
 /// What was not compared of Mamba's kin.
 template <class Refuse>
-void check_scans(const network::Document& recording, const TrainPlan& plan, const Refuse& refuse) {
+void check_scans(const network::Document& recording, const network::Facts& facts, const TrainPlan& plan,
+                 Problems& problems, const Refuse& refuse) {
     // transformers 5.17.0 modeling_falcon_mamba.py FalconMambaMixer.forward: a quantized network runs dt_proj itself.
     if (plan.load.quantization && (recording.model_type == "falcon_mamba" || recording.model_type == "jamba"))
         refuse("load.quantization_config", "a forward pass that asks whether the network is quantized",
@@ -176,6 +177,13 @@ void check_scans(const network::Document& recording, const TrainPlan& plan, cons
         (plan.prepare_kbit || plan.load.dtype == DType::float32))
         refuse(plan.prepare_kbit ? "prepare_kbit" : "load.dtype", "Zamba's quantized layers with inputs in float32",
                "bfloat16 without preparation for k-bit training, or adapters of 16-bit weights");
+    // modeling_mamba2.py Mamba2PreTrainedModel._init_weights divides what is packed in bytes.
+    if (plan.load.quantization && recording.model_type == "mamba2" && facts.rescales_weights)
+        problems.unsupported("load.quantization_config",
+                             "transformers stops with quantized layers where the configuration has "
+                             "rescale_prenorm_residual (result type Float can't be cast to the desired output type "
+                             "Byte)",
+                             "\"rescale_prenorm_residual\": false in config.json");
     // FalconMambaWeightlessRMSNorm: a buffer alone, which Module.to casts too.
     if (plan.load.upcast && recording.model_type == "falcon_mamba")
         refuse("load.upcast", "a cast of norms that have no parameter", "leave it out");
@@ -312,7 +320,7 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
     // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.
     const bool by_config =
         (plan.loop.kind == LoopKind::trainer && !hands_cache_on(model.model_type)) || plan.loop.kind == LoopKind::plain;
-    if (facts.has_towers && by_config && model.use_cache && (!plan.checkpoints() || plan.evaluation))
+    if (facts.has_text_config && by_config && model.use_cache && (!plan.checkpoints() || plan.evaluation))
         problems.unsupported(
             "training.gradient_checkpointing",
             "without checkpointing, and in evaluation, the text part keeps the keys and values of all layers until the "
@@ -321,7 +329,7 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    check_scans(recording, plan, refuse);
+    check_scans(recording, facts, plan, problems, refuse);
     check_modes(recording, plan, refuse);
     check_dtype(recording, plan, problems);
     check_position_bias(recording, plan, problems);
@@ -358,7 +366,7 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
     // 5.17.0 modeling_xglm.py XGLMAttention.forward: another softmax for scores in float16.
     if (recording.model_type == "xglm" && (plan.load.dtype == DType::float16 || plan.training.fp16))
         refuse(plan.training.fp16 ? "training.fp16" : "load.dtype", "XGLM in float16", "bfloat16");
-    check_recorded_layers(facts, plan, problems);
+    check_recorded_layers(recording, facts, plan, stack, problems);
     if (!network::bias_of_head(recording).empty() && plan.peft && !plan.peft->modules_to_save.empty())
         refuse("peft.modules_to_save", "a copy of modules beside a bias that the head shares", "leave it out");
     check_own_modules(facts.own_modules, plan, problems);

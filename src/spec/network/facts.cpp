@@ -5,6 +5,9 @@
 #include <string_view>
 #include <variant>
 
+#include "spec/json_parse.hpp"
+#include "vramfit/base/error.hpp"
+
 namespace vramfit::network {
 
 namespace {
@@ -34,10 +37,21 @@ bool saves_buffers(const Document& document) {
     });
 }
 
+/// Whether the configuration has such a key that is neither false nor null.
+bool is_set(const Document& document, std::string_view key) {
+    Problems problems(document.file);
+    const JsonValue config = parse_json(document.config, problems);
+    const JsonValue* value = config.find(key);
+    return value && value->kind != JsonValue::Kind::null &&
+           !(value->kind == JsonValue::Kind::boolean && !value->boolean);
+}
+
 }  // namespace
 
 Facts facts_of(const Document& document) {
     return {.has_towers = !decoder_beside_towers(document).empty(),
+            .has_text_config = !decoder_beside_towers(document).empty() || document.model_type == "fuyu",
+            .rescales_weights = is_set(document, "rescale_prenorm_residual"),
             .layers_share_parameters = !shared_by_layers(document).empty(),
             .has_several_lists = has_several_lists(document),
             .calls_packages = calls(document, is_of_package),

@@ -9,7 +9,9 @@
 namespace vramfit::network {
 
 struct Facts {
-    bool has_towers = false;  ///< for images or sound
+    bool has_towers = false;        ///< for images or sound
+    bool has_text_config = false;   ///< a configuration of its own for the text part
+    bool rescales_weights = false;  ///< a key by which a class divides weights while they are loaded
     bool layers_share_parameters = false;
     bool has_several_lists = false;  ///< of layers
     bool calls_packages = false;     ///< functions for which a package is taken where it is installed
