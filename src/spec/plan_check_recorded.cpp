@@ -107,6 +107,9 @@ void check_processes(const network::Document& recording, const network::Facts& f
         return refuse("distributed", recording.of_type ? fmt::format("{} of {}", what, recording.model_type) : what,
                       kHint);
     }
+    // DeepSpeed gathers the matrices of all experts for each one that is asked, and what is saved of them stays.
+    if (is_zero3(plan) && facts.asks_experts_one_by_one)
+        return refuse("distributed.deepspeed", "ZeRO-3 of experts that are asked one by one", "ZeRO-2, DDP or FSDP");
     // accelerate 1.15.0 big_modeling.py _attach_context_parallel_hooks.
     if (cuts_rows && network::has_windows(recording))
         return problems.invalid("model",
