@@ -37,7 +37,8 @@ Output wrapped_forward(const Trainer& trainer, const Batch& batch, const Tensor&
     if (outputs.past_key_values && trainer.run.stack.pytrees_know_the_cache())
         for (KvCache::Layer& layer : outputs.past_key_values->layers())
             tensors.insert(tensors.end(), {&layer.keys, &layer.values});
-    for (Tensor& logits : outputs.router_logits) tensors.push_back(&logits);
+    for (std::vector<Tensor>* some : {&outputs.router_logits, &outputs.others})
+        for (Tensor& t : *some) tensors.push_back(&t);
     trainer.ddp->after_forward(tensors);
     return outputs;
 }

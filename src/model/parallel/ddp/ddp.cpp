@@ -101,6 +101,7 @@ Ddp::Ddp(const Run& run, Network& network)
         const Scoped<Category> sent(session.recorder.fresh, Category::weights);
         broadcast_coalesced(session, module_states(network, broadcasts_buffers(run.plan)), kBroadcastBytes);
     }
+    buffers_ = module_buffers(network);
     // _ddp_init_helper: one bucket, if the first backward shows the order.
     constexpr std::int64_t kNoLimit = std::int64_t{1} << 61;
     const auto limits = rebuilds_ ? std::vector<std::int64_t>{kNoLimit} : bucket_limits(ddp_plan(run.plan));
@@ -152,8 +153,10 @@ void Ddp::rebuild() {
 void Ddp::before_forward(bool sync) {
     reductions_ += sync;
     if (rebuilds_ && !ready_.empty()) rebuild();  // in no_sync too
-    if (syncs_buffers_ && broadcasts_buffers(run_.plan))
-        broadcast_coalesced(run_.session, module_buffers(network_), kBroadcastBytes);
+    if (syncs_buffers_ && broadcasts_buffers(run_.plan)) {
+        buffers_ = module_buffers(network_);
+        broadcast_coalesced(run_.session, buffers_, kBroadcastBytes);
+    }
     syncs_buffers_ = sync;  // require_forward_param_sync
     expects_gradients_ = sync;
 }

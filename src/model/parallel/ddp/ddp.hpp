@@ -38,6 +38,7 @@ class Ddp {
     const Run& run_;
     const Network& network_;
     std::vector<Tensor> parameters_;  ///< that are trained, in the order of modules
+    std::vector<Tensor> buffers_;     ///< modules_buffers: held though a forward pass puts others in their places
     bool finds_unused_ = false;
     bool static_ = false;
     bool rebuilds_ = false;  ///< once a backward has shown the order in which gradients are ready
