@@ -261,7 +261,7 @@ class TypeReader {
         for (std::size_t i = 0; i < known.list().size(); ++i) names.insert(known.at(i).text());
         std::vector<JsonValue> all;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-            const JsonValue& kind = list ? known_as(row, list->items[i]) : kind_by_default(row, i);
+            const JsonValue& kind = list ? known_as(row, list->items[i]) : kind_by_default(row, i, out_.kinds.size());
             if (kind.kind != JsonKind::text || !names.contains(kind.text)) {
                 refuse(key, fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
                 return false;

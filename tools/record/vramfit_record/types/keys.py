@@ -191,7 +191,7 @@ class Keys:
         if self.list:
             row |= {"kinds": sorted({kind.split("+")[-1] for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
             row |= {"shared": self.shared} if self.shared else {}
-            kinds = self.kinds_by_default(key)
+            kinds = self.kinds_by_default(key, 49)[:48]
             row |= {"names": LEGACY[self.model_type]} if self.model_type in LEGACY else {}
             row |= {"places": AT_PLACES[self.model_type]} if self.model_type in AT_PLACES else {}
             row |= {"idle": IDLE[self.model_type]} if self.model_type in IDLE else {}
@@ -200,6 +200,9 @@ class Keys:
             if found:
                 begin, period = found
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
+                lasts = {count: self.kinds_by_default(key, count)[-1] for count in range(36, 48)}  # which the class may make what others are not
+                if any(kind != kinds[count - 1] for count, kind in lasts.items()):
+                    row["last"], = set(lasts.values())
         if self.second:
             row["second"] = self.second_row(key)
         row |= {"sizes": self.of_kinds} if self.of_kinds else {}
@@ -211,6 +214,12 @@ class Keys:
         row: dict[str, Any] = {"kinds": [DENSE, SPARSE]}
         if "list" in self.second:
             row["list"] = self.second["list"]
+        if "places" in self.second:
+            key = self.second["places"]
+            places = self.made({k: v for k, v in self.values(self.base(), 0).items() if k != key})[key]
+            begin = [DENSE] * len(places)
+            assert places == list(range(len(places)))
+            return {**row, "list": key, "places": {"key": key, "kind": DENSE, "other": SPARSE}, "begin": begin, "pattern": [SPARSE]}
         if "step" in self.second:
             return {**row, "step": {"key": self.second["step"], "default": self.defaults[self.second["step"]]}}
         if "count" in self.second:
@@ -221,12 +230,12 @@ class Keys:
         assert set(kinds[len(begin):]) == {SPARSE}
         return {**row, **({"begin": begin} if begin else {}), "pattern": [SPARSE]}
 
-    def kinds_by_default(self, key: str) -> list[str]:
-        """Of 48 layers; none where a class has a default for one number of layers only."""
+    def kinds_by_default(self, key: str, count: int) -> list[str]:
+        """Of so many layers; none where a class has a default for one number of layers only."""
         try:
-            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {}), **({self.shared["sparsity"]["key"]: None} if "sparsity" in self.shared else {})}
-            kinds = self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
-            return kinds if len(kinds) == 48 else []
+            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: count, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {}), **({self.shared["sparsity"]["key"]: None} if "sparsity" in self.shared else {})}
+            kinds = self.made({**values, **{name: None for by, name in self.second.items() if by in ("list", "places")}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
+            return kinds if len(kinds) == count else []
         except Exception:  # noqa: BLE001  the class's own refusal
             return []
 
@@ -339,6 +348,8 @@ class Keys:
         ways, attention = zip(*(kind.split("+")[-2:] for kind in kinds))
         if "step" in self.second:
             return {self.list: list(attention), "no_rope_layers": [int(kind != "full_attention") for kind in attention], "moe_layers": [i for i, way in enumerate(ways) if way == SPARSE]}
+        if "places" in self.second:
+            return {self.list: list(attention), self.second["places"]: [i for i, way in enumerate(ways) if way == DENSE]}
         by = {self.second["list"]: list(ways)} if "list" in self.second else {self.second["count"]: ways.count(DENSE)}
         return {self.list: list(attention), **by}
 

@@ -91,12 +91,16 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "inkling_text": {"n_shared_experts": [2], "conv_kernel_size": [4], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
                                          "laguna": {**RARE, "sliding_window": [SIZE], "gating": [True, "per-head", "per-element"], "moe_apply_router_weight_on_input": [False], "moe_router_logit_softcapping": [0.0, REAL]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
+                                         "flint": {**RARE, "sliding_window": [SIZE]}, "beam": {**RARE, "sliding_window": [SIZE], "final_logit_softcapping": [REAL, None]},
+                                         "kolibri1": {"sliding_window": [SIZE]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
 ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"}, "internlm3": {"attention_bias": "qkv_bias", "mlp_bias": "bias"},
         "xlm": {"vocab_size": "n_words", "pad_token_id": "pad_index", "bos_token_id": "bos_index", "eos_token_id": "eos_index"}}
+#: ... or behind which it goes: published models say their declared name of what the class keeps under another one (5.23.0 configuration_kolibri1.py Kolibri1Config.attribute_map).
+BEHIND = {"kolibri1": {"num_local_experts": "num_experts"}}
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
@@ -108,6 +112,8 @@ STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("line
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
                                             "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "laguna": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "flint": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "beam": [["dense+sliding_attention", "dense+sliding_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
                                             "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
@@ -223,7 +229,9 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = SECOND["minimax_m3_vl_text"] = SECOND["hy_v4"] = SECOND["kimi_linear"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = SECOND["minimax_m3_vl_text"] = SECOND["hy_v4"] = SECOND["kimi_linear"] = SECOND["beam"] = {"list": "mlp_layer_types"}
+#: ... or by a key with the places of those that are dense (5.23.0 modeling_flint.py FlintDecoderLayer).
+SECOND["flint"] = {"places": "mlp_only_layers"}
 #: Lists with a size for each layer, which layers of one attention share: the list, the key that all layers have without it, and the name of the size of each kind.
 SIZES_OF_KINDS: dict[str, dict[str, Any]] = {"laguna": {"key": "num_attention_heads_per_layer", "default": "num_attention_heads",
                                                        "names": {"full_attention": "heads_of_full_attention", "sliding_attention": "heads_of_sliding_attention"}}}
@@ -271,6 +279,8 @@ ROPE_OF_KINDS["laguna"] = {"full_attention": {"type": "default", "may": ["rope_t
                            "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 1.0}}}
 #: Layers that have none (5.17.0 modeling_cohere_compass.py CohereCompassTextModel.forward), and entries that the class needs, of which parts of frequencies are the published models'.
 ROPE_OF_KINDS["cohere_compass_text"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"mrope_section": [24, 20, 20], "mrope_interleaved": True}}}
+#: ... or that published models say by the same names (5.23.0 modeling_beam.py BeamModel.forward).
+ROPE_OF_KINDS["beam"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {}}}
 #: Entries beside the kinds, which a class takes away (5.17.0 configuration_cohere_compass.py convert_rope_params_to_dict).
 ROPE_BESIDE = {"cohere_compass_text": ["rope_theta", "rope_type"]}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
