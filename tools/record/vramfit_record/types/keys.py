@@ -13,7 +13,7 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, IDLE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS, BY_CAUSAL_LM)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, SPARSE_STATES, STATES
@@ -36,7 +36,7 @@ class Keys:
         whole, self.text_type = OF_TEXT.get(self.model_type, (self.model_type, ""))
         self.cls = classes[whole]
         self.parts, self.towers = PARTS.get(self.model_type, {}), TOWERS.get(self.model_type, {})
-        self.head = WHOLE if self.parts and self.model_type not in TEXT_BESIDE_PARTS else "causal_lm"
+        self.head = WHOLE if self.parts and self.model_type not in (*TEXT_BESIDE_PARTS, *BY_CAUSAL_LM) else "causal_lm"
         network = class_of(self.cls, self.head)
         counts = getattr(network, "accepts_loss_kwargs", True)  # trainer.py, Trainer.__init__: whether the network is given the number of labels
         self.variants = TRAINER if counts else tuple(replace(v, items=False) for v in TRAINER)

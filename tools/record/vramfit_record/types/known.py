@@ -93,6 +93,8 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
                                          "flint": {**RARE, "sliding_window": [SIZE]}, "beam": {**RARE, "sliding_window": [SIZE], "final_logit_softcapping": [REAL, None]},
                                          "kolibri1": {"sliding_window": [SIZE]},
+                                         # As published: norms behind each part, too, and gates of heads.
+                                         "lfm3": {**RARE, "conv_bias": [False], "attention_dropout": [0.0], "sliding_window": [SIZE], "use_sandwich_norm": [True], "use_attention_gate": [True]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
@@ -112,6 +114,7 @@ STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("line
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
                                             "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "laguna": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "lfm3": [["conv", "conv", "full_attention", "sliding_attention", kind] for kind in ("conv", "full_attention", "sliding_attention")],
                                             "flint": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "beam": [["dense+sliding_attention", "dense+sliding_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
@@ -279,6 +282,8 @@ ROPE_OF_KINDS["laguna"] = {"full_attention": {"type": "default", "may": ["rope_t
                            "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 1.0}}}
 #: Layers that have none (5.17.0 modeling_cohere_compass.py CohereCompassTextModel.forward), and entries that the class needs, of which parts of frequencies are the published models'.
 ROPE_OF_KINDS["cohere_compass_text"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"mrope_section": [24, 20, 20], "mrope_interleaved": True}}}
+#: As Gemma 4 has them, beside convolutions.
+ROPE_OF_KINDS["lfm3"] = ROPE_OF_KINDS["gemma4_text"]
 #: ... or that published models say by the same names (5.23.0 modeling_beam.py BeamModel.forward).
 ROPE_OF_KINDS["beam"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {}}}
 #: Entries beside the kinds, which a class takes away (5.17.0 configuration_cohere_compass.py convert_rope_params_to_dict).
@@ -288,7 +293,7 @@ NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LA
 
 #: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
 #: Of those whose text part may be of several types: the whole's type and the text part's. What a config.json says of both is the type's name here.
-OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3"), "got_ocr2": ("got_ocr2", "qwen2")}
+OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3"), "got_ocr2": ("got_ocr2", "qwen2"), "moss_transcribe_diarize": ("moss_transcribe_diarize", "qwen3")}
 TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
 PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
 PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go through one linear layer
@@ -300,6 +305,9 @@ TEXT_BESIDE_PARTS = ("phi4_multimodal", "dbrx")
 PARTS["dbrx"] = {"": "", "attn_config": "attn_config_", "ffn_config": "ffn_config_"}
 SIZES |= {"attn_config_kv_n_heads": (3, 4, 2), "ffn_config_ffn_hidden_size": (136, 152, 104), "ffn_config_moe_num_experts": (24, 40, 36), "ffn_config_moe_top_k": (3, 5, 2)}
 FEWER["dbrx"] = [["attn_config_kv_n_heads", "n_heads"]]
+PARTS["moss_transcribe_diarize"] = {"text_config": "", "audio_config": "audio_", "": "whole_"}
+#: Wholes that AutoModelForCausalLM loads, and no other Auto class of models of text and images.
+BY_CAUSAL_LM = ("moss_transcribe_diarize",)
 PARTS["gemma3n"] = PARTS["gemma4_unified"] = {"text_config": "", "vision_config": "vision_", "audio_config": "audio_", "": "whole_"}
 #: Parts without which a network is another one: the class makes none where a configuration has none (5.17.0 modeling_gemma4.py Gemma4Model, modeling_gemma4_unified.py Gemma4UnifiedModel).
 GIVEN_PARTS = {"dbrx": ["attn_config", "ffn_config"], "gemma4": ["vision_config"], "gemma4_unified": ["vision_config", "audio_config"]}
@@ -307,6 +315,7 @@ GIVEN_PARTS = {"dbrx": ["attn_config", "ffn_config"], "gemma4": ["vision_config"
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {},
+                                     "moss_transcribe_diarize": {"model.audio_tower.layers": "audio_num_hidden_layers"},
                                      "got_ocr2": {}}  # twelve layers, of which some look at all of an image
 SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_mm_embed_dim": (244, 508, 772), "vision_mm_posemb_size": (643, 811, 977), "vision_output_proj_dims": (428, 596, 716), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
 TOWERS["gemma3n"] = {"model.audio_tower.conformer": "audio_conf_num_hidden_layers"}
@@ -333,13 +342,14 @@ PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": 
 PLAIN["phi4_multimodal"] = {**dict.fromkeys(("attention_dropout", "resid_pdrop", "embd_pdrop"), [0.0]), "sliding_window": [None, SIZE], "vision_hidden_size": [1152], "vision_intermediate_size": [4304], "vision_num_attention_heads": [16],
                             "vision_hidden_act": ["gelu_pytorch_tanh"]}
 PLAIN["got_ocr2"] = {"attention_dropout": [0.0], "vision_hidden_size": [768], "vision_num_attention_heads": [12], "vision_hidden_act": ["gelu"]}
+PLAIN["moss_transcribe_diarize"] = {**RARE, "attention_dropout": [0.0], "use_sliding_window": [False], "sliding_window": [None, SIZE], "audio_hidden_size": [1024], "audio_intermediate_size": [4096], "audio_num_attention_heads": [16], "whole_tie_word_embeddings": [True, False]}
 #: The same before that release of transformers: Pixtral's rotary embedding had a row for each place of the largest image.
 OLDER = dict.fromkeys(OF_TEXT, ((5, 17), {"vision_image_size": [1540]}))
 #: Keys of parts that the class does not have, but its network looks for, and what published models say.
 SAID_IN_PARTS = {"dbrx": {"attn_config_rope_theta": REAL}, "gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
-ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name != "got_ocr2"}
+ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name not in ("got_ocr2", "moss_transcribe_diarize")}
 ABSENT |= {**dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"}), "jamba": {"mamba_dt_rank": "=(hidden_size+15)//16"},
            "zamba": {"mamba_dt_rank": "=(hidden_size+15)//16", "attention_head_dim": "=(2*hidden_size)//num_attention_heads"}}  # rounded up (5.17.0 configuration_mamba.py __post_init__)
 #: Keys that decide about nothing where another one is given: the size of all heads, which is computed of them.
