@@ -190,7 +190,7 @@ class TypeReader {
             return refuse(key, fmt::format("{} of {} layers were not recorded for this type", count->integer, layers));
         out_.values[key] = *count;
         out_.numbers[key] = count->integer;
-        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count->integer));
+        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count->integer), shared.has("where_shared"));
         const Place sparsity = shared.has("sparsity") ? shared.member("sparsity").object() : shared;
         const std::string& shares = sparsity.member("key").text();
         if (shared.has("sparsity") && !mark_sparse(sparsity, given(shares), out_.kinds))

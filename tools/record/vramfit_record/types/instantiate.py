@@ -162,7 +162,7 @@ class Config:
         shared = self.given.get(row["shared"]["key"], row["shared"]["default"])
         if not isinstance(shared, int) or isinstance(shared, bool) or not 0 <= shared < len(kinds) - 2:
             raise NotKnown(f"{row['shared']['key']}: {shared}")
-        self.kinds = with_roles(kinds, shared)
+        self.kinds = with_roles(kinds, shared, "where_shared" in row["shared"])
         if sparsity := row["shared"].get("sparsity"):
             self.kinds = with_sparsity(sparsity, self.kinds, self.given.get(sparsity["key"]))
             if self.kinds is None:

@@ -16,7 +16,7 @@ from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, PO
                     OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS, BY_CAUSAL_LM)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
-from .sharing import REUSE, SPARSE_STATES, STATES
+from .sharing import REUSE, SPARSE_STATES, STATES, STATES_WHERE_SHARED
 from ..merge import places_of
 from ..networks import WHOLE, class_of
 from ..sizes import Fit, Number
@@ -46,6 +46,8 @@ class Keys:
         self.beside = BESIDE.get(self.model_type, {})
         self.defaults |= self.beside
         self.shared = SHARED.get(self.model_type, {})
+        if hasattr(self.text, "kv_sharing_modes"):
+            self.shared = {**self.shared, "where_shared": True}
         self.step = STEPS.get(self.model_type, {})
         self.second = SECOND.get(self.model_type, {})
         self.of_kinds = SIZES_OF_KINDS.get(self.model_type, {})
@@ -141,7 +143,8 @@ class Keys:
         if "sparsity" in self.shared:
             return SPARSE_STATES
         if self.shared:
-            return STATES[1:] if self.parts or self.model_type in GEMMAS_4_UNIFIED else STATES  # none of those that are recorded whole takes the keys and values of others
+            states = STATES_WHERE_SHARED if "where_shared" in self.shared else STATES
+            return states[1:] if self.parts or self.model_type in GEMMAS_4_UNIFIED else states  # none of those that are recorded whole takes the keys and values of others
         if self.model_type in LAYER_STATES:
             return LAYER_STATES[self.model_type]
         if self.model_type in ENDS:
