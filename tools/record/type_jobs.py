@@ -246,6 +246,8 @@ TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "ge
 #: Classes without scaled_dot_product_attention.
 EAGER = {"flint", "hy_v4", "xlm", *MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
+#: ... in stacks with transformers 5.23 (modeling_vaultgemma.py _supports_sdpa).
+EAGER_IN = {("vaultgemma", "hf-2026-11-24")}
 #: Classes whose code asks whether there are gradients.
 NOT_REENTRANT = {"kolibri1"}
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
@@ -350,12 +352,18 @@ def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
             preferring("kto", "full", one, {"dtype": "float32"}, bf16=True)]
 
 
+def in_stack(job: dict[str, Any], stack: str) -> dict[str, Any]:
+    """The job as that stack's libraries run it."""
+    load = {**job["load"], "attn_implementation": "eager"} if (job["model"]["model_type"], stack) in EAGER_IN else job["load"]
+    return {**job, "stack": stack, "load": load}
+
+
 def kept(trace: dict[str, Any]) -> dict[str, Any]:
     """The job as it was asked, and of each window the highest requested bytes and those at its end."""
     name = trace["job"]["name"]
     job = jobs_of(type_of(name))[name]
     if (stack := trace["job"]["stack"]) != job["stack"]:
-        name, job = f"{name}-{stack}", {**job, "stack": stack}
+        name, job = f"{name}-{stack}", in_stack(job, stack)
     if said := trace["job"].get("environment"):  # how the loader's threads were switched off, on which the peak of experts depends
         job = {**job, "environment": said}
     return {"name": name, "job": job, "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
@@ -371,7 +379,7 @@ def main(arguments: list[str]) -> None:
         for asked in arguments[2:]:
             model_type, _, stack = asked.partition("@")
             for name, job in jobs_of(model_type).items():
-                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps({**job, "stack": stack or job["stack"]}))
+                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(in_stack(job, stack or job["stack"])))
     else:
         for path in arguments[1:]:
             print(json.dumps(kept(json.loads(Path(path).read_text())), separators=(",", ":")))

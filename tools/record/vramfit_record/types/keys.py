@@ -13,7 +13,7 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, IDLE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS, BY_CAUSAL_LM)
+                    OF_ALL, NEEDS, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS, BY_CAUSAL_LM)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, SPARSE_STATES, STATES, STATES_WHERE_SHARED
@@ -46,8 +46,10 @@ class Keys:
         self.beside = BESIDE.get(self.model_type, {})
         self.defaults |= self.beside
         self.shared = SHARED.get(self.model_type, {})
+        self.needs = NEEDS.get(self.model_type, {})
         if hasattr(self.text, "kv_sharing_modes"):
             self.shared = {**self.shared, "where_shared": True}
+            self.needs = {"hidden_size_per_layer_input": {LAYERS: STATES_WHERE_SHARED[1]}}  # 5.23.0 modeling_gemma4.py _maybe_slice_kv_shared_inputs stops where there are none
         self.step = STEPS.get(self.model_type, {})
         self.second = SECOND.get(self.model_type, {})
         self.of_kinds = SIZES_OF_KINDS.get(self.model_type, {})

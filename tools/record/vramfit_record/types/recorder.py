@@ -14,7 +14,7 @@ from .alternatives import Alternatives, Chosen, as_key
 from .carried import evened
 from .keys import Keys
 from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, BEHIND, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, LISTS_OF_LAYERS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, ROPE_OF_OTHERS, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
+                    OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, ROPE_OF_OTHERS, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
 from .sharing import with_layers
 from ..record import NO_CHECKPOINTING, record_network
@@ -87,7 +87,7 @@ class TypeRecorder:
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
         for name, states in keys.states.items():
-            needs = NEEDS.get(keys.model_type, {}).get(name, {})
+            needs = keys.needs.get(name, {})
             if needs:
                 self.tried({**base, **needs})
             keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, **needs, name: s}))]
