@@ -139,7 +139,8 @@ class TypeRecorder:
         if len(combinations) > MOST_TOGETHER:  # in pairs, of the first two states
             combinations = [c for c in combinations if sum(x != states[f][0] for f, x in zip(group, c)) <= 2 and all(x in states[f][:2] or f in (LAYERS, ROPE_TYPE) for f, x in zip(group, c))]
         for values in combinations:
-            self.tried({**base, **dict(zip(group, values))})
+            needs = [self.keys.needs.get(f, {}) for f, x in zip(group, values) if x != states[f][0]]
+            self.tried({**base, **dict(zip(group, values)), **{k: v for one in needs for k, v in one.items()}})
 
     def trees(self) -> list[tuple[Chosen, Tree]]:
         return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers, IDLE.get(self.keys.model_type), LISTS_OF_LAYERS.get(self.keys.model_type, ())).whole()) for chosen, made in self.documents.values()]
