@@ -18,6 +18,7 @@
 #include "spec/network/rewritten/tensor_parallel.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
+#include "vramfit/spec/checkpointing.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -217,6 +218,24 @@ void check_modes(const network::Document& recording, const TrainPlan& plan, cons
                "an adapter");
 }
 
+/// 5.23.0 modeling_kolibri1.py Kolibri1TopKRouter.forward: without gradients, logits in float32 are made by another
+/// product where rows and weight have one dtype.
+template <class Refuse>
+void check_gradients(const network::Document& recording, const TrainPlan& plan, const Stack& stack,
+                     const Refuse& refuse) {
+    if (recording.model_type != "kolibri1") return;
+    constexpr const char* kWhat = "Kolibri 1's router without gradients, which then computes in another way,";
+    if (plan.evaluation) refuse("training.eval_strategy", kWhat, "leave it out");
+    if (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind))
+        refuse("loop.kind", kWhat, "transformers' Trainer, or SFTTrainer");
+    const bool by_training = plan.training.gradient_checkpointing || plan.load.gradient_checkpointing;
+    const PreparePlan* prepared = plan.prepare_kbit ? &*plan.prepare_kbit : nullptr;
+    if (by_training ? use_reentrant_of(plan, stack).value_or(stack.checkpointing_is_reentrant())
+                    : prepared && prepared->use_gradient_checkpointing && prepared->use_reentrant.value_or(true))
+        refuse(by_training ? "training.gradient_checkpointing_kwargs" : "prepare_kbit.gradient_checkpointing_kwargs",
+               kWhat, "\"use_reentrant\": false");
+}
+
 /// 5.17.0 modeling_xlnet.py XLNetRelativeAttention: parameters that are float32 whatever is asked for
 /// (torch.FloatTensor).
 void check_dtype(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
@@ -334,6 +353,7 @@ void check_recording(const ModelSpec& model, const network::Facts& facts, const 
     };
     check_scans(recording, facts, plan, problems, refuse);
     check_modes(recording, plan, refuse);
+    check_gradients(recording, plan, stack, refuse);
     check_dtype(recording, plan, problems);
     check_position_bias(recording, plan, problems);
     if (plan.distributed) check_processes(recording, facts, plan, problems, refuse);

@@ -211,8 +211,17 @@ WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Llama's network under other names of keys; published with embeddings whose frequencies change with rows of more than max_position_embeddings tokens. That they have so many the tracer's host reads of rows without padding.
 OWN["internlm3"] = {**LLAMA, "head_dim": 16, "qkv_bias": False, "bias": False}
 OTHERS["internlm3"] = {"8b": {**OWN["internlm3"], "rope_scaling": {"rope_type": "dynamic", "factor": 6.0}}}
+#: Layers that differ in two ways, of which the first are dense; the last one has full attention.
+OWN["flint"] = {**MIXTURE, **IN_TWO_WAYS, "num_experts": 8, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48, "head_dim": 16, "layer_types": ["full_attention", "full_attention", "sliding_attention", "full_attention"], "mlp_only_layers": [0]}
+OWN["beam"] = {**MIXTURE, **IN_TWO_WAYS, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, "n_group": 2, "topk_group": 1, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"],
+               "rope_parameters": {"full_attention": None, "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}}
+OWN["kolibri1"] = {**{k: v for k, v in MIXTURE.items() if k != "intermediate_size"}, "num_hidden_layers": 4, "num_experts": 8, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48, "head_dim": 16, "sliding_window": 512,
+                   "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
+OWN["moss_transcribe_diarize"] = {"text_config": {"model_type": "qwen3", **LLAMA, "head_dim": 16, "use_cache": False}, "audio_config": {"num_hidden_layers": 2}, "tie_word_embeddings": True}
+#: LFM2's short convolutions, full attention and attention with a window.
+OWN["lfm3"] = {**LLAMA, "num_hidden_layers": 5, "head_dim": 16, "sliding_window": 512, "layer_types": ["conv", "conv", "full_attention", "conv", "sliding_attention"]}
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "cohere_compass_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cohere2_moe", "cwm", "exaone4", "exaone_moe", "cohere_compass_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma", "flint", "beam", "kolibri1", "lfm3"), "sliding_window"), **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), "index_topk"), "mimo_v2_flash": "sliding_window", "laguna": "sliding_window", "inkling_text": "sliding_window_size", "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window", "modernbert-decoder": "local_attention"}
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
 #: Rows with more rounds than torch.cat takes at once, and with fewer.
@@ -230,18 +239,22 @@ TARGETS: dict[str, list[str] | str] = {**dict.fromkeys(("gemma3n", "gemma4", "ge
            **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), ["q_proj", "v_proj", "in_proj_qkv", "out_proj", "qkv"]),
            "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys((*IN_LONG_CHUNKS, *MAMBAS), ["q_proj", "v_proj", "in_proj"]),
-           "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
+           "olmo_hybrid": ["q_proj", "v_proj", "o_proj"], "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "lfm3": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
            "cpmant": ["project_q", "project_v"], "jetmoe": ["kv_proj"], "ctrl": ["Wq", "Wv"], "xlm": ["q_lin", "v_lin"], "dbrx": ["Wqkv", "out_proj"], "moshi": ["q_proj.linear", "v_proj.linear"], "phi4_multimodal": ["qkv_proj", "gate_up_proj"], "fuyu": ["query_key_value", "dense"], "xlnet": ["layer_1", "layer_2"], "rwkv": ["key", "value"], "prophetnet": ["query_proj", "value_proj"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "hy_v4", "kimi_linear", "longcat_flash", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"hy_v4", "xlm", *MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
+EAGER = {"flint", "hy_v4", "xlm", *MAMBAS[:2], "big_bird", "bigbird_pegasus", "got_ocr2", "cpmant", "xlnet", "rwkv", "mamba2", "mimo_v2_flash", "bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa", "megatron-bert", "rembert", "roformer", "mvp", "trocr", "prophetnet"}
 
+#: ... in stacks with transformers 5.23 (modeling_vaultgemma.py _supports_sdpa).
+EAGER_IN = {("vaultgemma", "hf-2026-11-24")}
+#: Classes whose code asks whether there are gradients.
+NOT_REENTRANT = {"kolibri1"}
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
 BALANCED = {"dbrx", "minimax_m3_vl_text", "jetmoe", "jamba", "afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 #: Classes that transformers stops with flash_attention_2, that call it in their own way, or that were not compared with it.
-WITHOUT_FLASH = {"zamba", "dbrx", "hrm_text", "xlm", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "hy_v4", "minimax_m3_vl_text", "kimi_linear", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
+WITHOUT_FLASH = {"flint", "zamba", "dbrx", "hrm_text", "xlm", "minimax", "got_ocr2", "phi4_multimodal", "cohere_compass_text", "gemma3n", "gemma3n_text", "gemma4_unified", "gemma4_unified_text", *MAMBAS, "cpmant", "fuyu", "laguna", "inkling_text", "xlnet", "rwkv", "hy_v4", "minimax_m3_vl_text", "kimi_linear", "axk2", "bloom", "deepseek_v32", "glm_moe_dsa", "mimo_v2_flash", "olmo_hybrid", "diffllama", "doge", "falcon_h1", "gpt_neox_japanese", "mamba2", "modernbert-decoder", "nemotron_h", "openai-gpt", "cohere2_moe", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa", *BERTS, *BARTS}
 #: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
 CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
@@ -267,7 +280,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
             job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),
             job("qlora", {"quantization_config": NF4}, peft), job("sft-lora", peft=peft, mask="right_padded", loop="sft", **BALANCING.get(model_type, {}))]
     # What axolotl does: casts, preparation with checkpointing, autocast.
-    both, prepared = "norms_and_embeddings", {"use_gradient_checkpointing": True}
+    both, prepared = "norms_and_embeddings", {"use_gradient_checkpointing": True, **({"gradient_checkpointing_kwargs": {"use_reentrant": False}} if model_type in NOT_REENTRANT else {})}
     made += [job("lora-casts", {"upcast": both}, peft, bf16=True), job("full-casts", {"upcast": both}, bf16=True),
              job("qlora-casts", {"quantization_config": NF4, "upcast": both}, peft, prepare=prepared, bf16=True),
              job("qlora-norm-casts", {"quantization_config": NF4, "upcast": "norms"}, peft, prepare=prepared, bf16=True)]
@@ -339,12 +352,18 @@ def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
             preferring("kto", "full", one, {"dtype": "float32"}, bf16=True)]
 
 
+def in_stack(job: dict[str, Any], stack: str) -> dict[str, Any]:
+    """The job as that stack's libraries run it."""
+    load = {**job["load"], "attn_implementation": "eager"} if (job["model"]["model_type"], stack) in EAGER_IN else job["load"]
+    return {**job, "stack": stack, "load": load}
+
+
 def kept(trace: dict[str, Any]) -> dict[str, Any]:
     """The job as it was asked, and of each window the highest requested bytes and those at its end."""
     name = trace["job"]["name"]
     job = jobs_of(type_of(name))[name]
     if (stack := trace["job"]["stack"]) != job["stack"]:
-        name, job = f"{name}-{stack}", {**job, "stack": stack}
+        name, job = f"{name}-{stack}", in_stack(job, stack)
     if said := trace["job"].get("environment"):  # how the loader's threads were switched off, on which the peak of experts depends
         job = {**job, "environment": said}
     return {"name": name, "job": job, "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
@@ -360,7 +379,7 @@ def main(arguments: list[str]) -> None:
         for asked in arguments[2:]:
             model_type, _, stack = asked.partition("@")
             for name, job in jobs_of(model_type).items():
-                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps({**job, "stack": stack or job["stack"]}))
+                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(in_stack(job, stack or job["stack"])))
     else:
         for path in arguments[1:]:
             print(json.dumps(kept(json.loads(Path(path).read_text())), separators=(",", ":")))

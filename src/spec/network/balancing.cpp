@@ -12,7 +12,7 @@ namespace vramfit::network {
 namespace {
 
 /// Configurations without a coefficient of their own: none is 0.
-constexpr std::string_view kWithoutCoefficient[] = {"afmoe", "hy_v3"};
+constexpr std::string_view kWithoutCoefficient[] = {"afmoe", "beam", "dots1", "exaone_moe", "hy_v3", "kolibri1"};
 /// Those that call it num_local_experts, and nothing else.
 constexpr std::string_view kWithoutNumExperts[] = {"granitemoe", "granitemoe_swa", "granitemoehybrid",
                                                    "granitemoeshared", "phimoe"};

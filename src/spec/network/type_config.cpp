@@ -190,7 +190,7 @@ class TypeReader {
             return refuse(key, fmt::format("{} of {} layers were not recorded for this type", count->integer, layers));
         out_.values[key] = *count;
         out_.numbers[key] = count->integer;
-        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count->integer));
+        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count->integer), shared.has("where_shared"));
         const Place sparsity = shared.has("sparsity") ? shared.member("sparsity").object() : shared;
         const std::string& shares = sparsity.member("key").text();
         if (shared.has("sparsity") && !mark_sparse(sparsity, given(shares), out_.kinds))
@@ -261,7 +261,7 @@ class TypeReader {
         for (std::size_t i = 0; i < known.list().size(); ++i) names.insert(known.at(i).text());
         std::vector<JsonValue> all;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-            const JsonValue& kind = list ? known_as(row, list->items[i]) : kind_by_default(row, i);
+            const JsonValue& kind = list ? known_as(row, list->items[i]) : kind_by_default(row, i, out_.kinds.size());
             if (kind.kind != JsonKind::text || !names.contains(kind.text)) {
                 refuse(key, fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
                 return false;

@@ -76,9 +76,10 @@ const JsonValue* letters_of(const Place& row, const JsonValue& config) {
 
 std::optional<JsonValue> kinds_said(const Place& row, const std::string& key, const JsonValue& config,
                                     std::size_t layers) {
-    if (const JsonValue* list = said(config, key)) return *list;
+    const std::string places_key = row.has("places") ? row.member("places").member("key").text() : std::string();
+    if (const JsonValue* list = said(config, key); list && key != places_key) return *list;
     if (row.has("places"))
-        if (const JsonValue* places = said(config, row.member("places").member("key").text()))
+        if (const JsonValue* places = said(config, places_key))
             return kinds_at_places(row.member("places"), *places, layers);
     if (const JsonValue* text = letters_of(row, config))
         return kinds_by_letters(row.member("letters").member("kinds").object(), text->text);
@@ -189,7 +190,8 @@ const JsonValue& known_as(const Place& row, const JsonValue& kind) {
     return other ? row.member("names").member(kind.text).json() : kind;
 }
 
-const JsonValue& kind_by_default(const Place& row, std::size_t layer) {
+const JsonValue& kind_by_default(const Place& row, std::size_t layer, std::size_t layers) {
+    if (row.has("last") && layer + 1 == layers) return row.member("last").json();
     const std::size_t begin = row.has("begin") ? row.member("begin").list().size() : 0;
     if (layer < begin) return row.member("begin").at(layer).json();
     const Place pattern = row.member("pattern");

@@ -61,8 +61,9 @@ struct LayerLoop {
 /// A kind of layer by the name that it has in the recording: older configurations name some in another way.
 const JsonValue& known_as(const Place& row, const JsonValue& kind);
 
-/// Where no list is given: some at the beginning, then a pattern that repeats.
-const JsonValue& kind_by_default(const Place& row, std::size_t layer);
+/// Where no list is given: some at the beginning, then a pattern that repeats; the last one may be
+/// of a kind of its own whatever the pattern says (`last`).
+const JsonValue& kind_by_default(const Place& row, std::size_t layer, std::size_t layers);
 
 /// The ties of a type, of which a name with a kind in place of the layer's number (`model.layers.*hybrid.weight`) is
 /// that of all layers of the kind. Throws Error (unsupported) where there is one such layer alone.

@@ -12,12 +12,16 @@
 
 namespace vramfit::network {
 
-// transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: is_kv_shared_layer, store_full_length_kv.
-std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared) {
+// transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: is_kv_shared_layer, store_full_length_kv; 5.23.0
+// configuration_gemma4.py kv_sharing_modes.
+std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared, bool where_shared) {
     std::vector<std::string> out;
     const auto first = kinds.end() - static_cast<std::ptrdiff_t>(shared);
+    const bool stores = shared > 0 || !where_shared;
     for (auto kind = kinds.begin(); kind != kinds.end(); ++kind) {
-        const char* role = kind >= first ? "reuse" : std::find(kind + 1, first, *kind) == first ? "store" : "own";
+        const char* role = kind >= first                                          ? "reuse"
+                           : stores && std::find(kind + 1, first, *kind) == first ? "store"
+                                                                                  : "own";
         out.push_back(fmt::format("{}+{}", role, *kind));
     }
     return out;
@@ -40,7 +44,8 @@ const JsonValue* recorded_layers(const Place& known, const std::vector<std::stri
     std::vector<std::string> stores;
     for (const std::string& kind : kinds)
         if (kind.starts_with("store")) stores.push_back(kind);
-    if (stores != std::vector<std::string>{"store+sliding_attention", "store+full_attention"}) return nullptr;
+    if (!stores.empty() && stores != std::vector<std::string>{"store+sliding_attention", "store+full_attention"})
+        return nullptr;
     for (std::size_t i = 0; i < known.list().size(); ++i) {
         const Place state = known.at(i);
         const std::size_t count = state.list(3).size();

@@ -13,8 +13,8 @@
 namespace vramfit::network {
 
 /// What each layer does with keys and values beside its kind of attention: "own+sliding_attention". The last `shared`
-/// take them, the last ones of each kind before these leave theirs.
-std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared);
+/// take them, the last ones of each kind before these leave theirs, perhaps only `where_shared`.
+std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared, bool where_shared);
 
 /// Marks the layers of whose feed-forward part only the largest numbers count (Gemma 3n): `given` has a share for each
 /// layer, or nothing. False: it is no such list.

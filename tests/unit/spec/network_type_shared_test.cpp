@@ -40,9 +40,12 @@ std::string problem_of(const std::string& config) {
 
 TEST_CASE("the last layers of each kind leave their keys and values to those behind them") {
     const std::vector<std::string> kinds = {"s", "s", "f", "s", "f"};
-    CHECK(network::with_roles(kinds, 2) ==
-          std::vector<std::string>{"own+s", "store+s", "store+f", "reuse+s", "reuse+f"});
-    CHECK(network::with_roles(kinds, 0) == std::vector<std::string>{"own+s", "own+s", "own+f", "store+s", "store+f"});
+    const std::vector<std::string> shared = {"own+s", "store+s", "store+f", "reuse+s", "reuse+f"};
+    CHECK(network::with_roles(kinds, 2, false) == shared);
+    CHECK(network::with_roles(kinds, 0, false) ==
+          std::vector<std::string>{"own+s", "own+s", "own+f", "store+s", "store+f"});
+    CHECK(network::with_roles(kinds, 2, true) == shared);
+    CHECK(network::with_roles(kinds, 0, true) == std::vector<std::string>{"own+s", "own+s", "own+f", "own+s", "own+f"});
 }
 
 TEST_CASE("layers that share keys and values in an order that was not recorded are refused") {

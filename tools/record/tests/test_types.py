@@ -10,6 +10,7 @@ from typing import Any
 from vramfit_record import schema
 from vramfit_record.check import problems
 from vramfit_record.types.alternatives import Alternatives, NotExplained
+from vramfit_record.types.carried import without_whole_slices
 from vramfit_record.types.instantiate import NotKnown, folded, instantiate
 from vramfit_record.types.kinds import state_among
 from vramfit_record.types.normal import difference, fingerprint, normal
@@ -95,6 +96,15 @@ class Parts(unittest.TestCase):
         self.assertEqual(of_all_layers([41, 42, 31, 21, 22], 20, 10, 3), [41, 42, 31, 21, 22])
         self.assertEqual(of_all_layers([21, 22], 20, 10, 1), [21, 22])
         self.assertEqual(moved([["end", [3, [21, 22], 43]]], 5, 20), [["end", [3, [21, 22], 48]]])
+
+    def test_slices_of_all_that_there_is(self) -> None:
+        def slice_of(value: int, made: int, first: int) -> Any:
+            return ["call", "torch.Tensor.__getitem__", [f"%{value}", [{"slice": [None, None, None]}, {"slice": [first, None, None]}]], {}, [[made, "weights", ["=B", "=S"], {"view": f"%{value}"}]]]
+        layers = [{"class": "Layer", "inputs": [["0", 0]], "code": [], "outputs": [["", "%0"]]}]
+        code = [["module", "layers.0", 0, [0], [1]], slice_of(1, 2, 0), ["end", [1]], slice_of(2, 3, 1), ["module", "layers.1", 0, [2], [4]], ["end", [2]]]
+        model = {"class": "Model", "inputs": [["0", 0]], "code": code, "outputs": [["", "%4"]]}
+        self.assertEqual(without_whole_slices({"programs": [*layers, model]})["programs"][1], {**model, "outputs": [["", "%3"]], "code": [
+            ["module", "layers.0", 0, [0], [1]], slice_of(1, 2, 1), ["module", "layers.1", 0, [1], [3]], ["end", [1]]]})
 
     def test_names_of_several_lists(self) -> None:
         text = '["module","attentions.1",4,[1],[2]] "@layers.1.weight" "@ffns.11.weight" "@/transformer.ffns.1.act"'

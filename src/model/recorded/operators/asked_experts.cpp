@@ -88,10 +88,11 @@ Tensor experts_hit(const Tensor& expert_mask, const Size& count) {
     return nonzero(more, count);
 }
 
-/// one_hot(index).permute(2, 1, 0), and which experts have tokens, as forward has them until it returns.
+/// one_hot(index).permute(2, 1, 0), and which experts have tokens, as forward has them until it returns. There may be
+/// more classes than experts.
 struct Chosen {
-    Chosen(const Arguments& a, const Tensor& index, const Size& experts)
-        : mask(permute(zeros(a.session(), {index.size(0), index.size(1), experts}, DType::int64), kByExpert)),
+    Chosen(const Arguments& a, const Tensor& index, const Size& experts, const Size& classes)
+        : mask(permute(zeros(a.session(), {index.size(0), index.size(1), classes}, DType::int64), kByExpert)),
           counts(shares_of_some(a, index.numel(), experts)),
           hit(experts_hit(mask, static_cast<std::int64_t>(counts.size()))) {}
 
@@ -113,7 +114,7 @@ Tensor experts_or_identity(const Arguments& a) {
     const Size experts = gate_up.size(0);
     const std::int64_t routed = a.session().decide("experts that compute something", down.size(0));
     Tensor final_hidden = zeros_like(hidden);
-    const Chosen chosen(a, index, experts);
+    const Chosen chosen(a, index, experts, experts);
     std::vector<Tensor> places;
     Tensor current_state, gate, up, current;
     for (std::size_t i = 0; i < chosen.counts.size(); ++i) {
@@ -143,7 +144,7 @@ Tensor gated(const Tensor& x, const Tensor& w1, const Tensor& v1, const Tensor& 
     return matmul(intermediate, w2);
 }
 
-// transformers 5.17.0 modeling_dbrx.py DbrxExperts.forward.
+// transformers 5.17.0 modeling_dbrx.py DbrxExperts.forward. From 5.18 on those of another process are a class too.
 Tensor gated_experts(const Arguments& a) {
     const Tensor given = a.tensor(0), index = a.tensor(1), weights = a.tensor(2);
     const Size width = a.size(a.at(6));
@@ -162,7 +163,7 @@ Tensor gated_experts(const Arguments& a) {
     }
     const Tensor flat = view(given, {rows, hidden});
     Tensor next = zeros_like(flat);
-    const Chosen chosen(a, index, experts);
+    const Chosen chosen(a, index, experts, experts + (a.run().stack.experts_always_mask() ? 0 : 1));
     std::vector<Tensor> places;
     Tensor states;
     for (const Size& count : chosen.counts) {

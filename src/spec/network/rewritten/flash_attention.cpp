@@ -230,6 +230,7 @@ std::string refusal_of_flash_attention(const Document& document) {
                                             "falcon",
                                             "falcon_h1",
                                             "falcon_mamba",
+                                            "flint",
                                             "fuyu",
                                             "gemma3n",
                                             "gemma3n_text",

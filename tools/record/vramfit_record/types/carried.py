@@ -4,14 +4,45 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .known import CARRIED
+from .known import CARRIED, SHARED
 from .sharing import hoisted, renumber, runs_layer
 from .trees import ALIAS, made_by
 
 
 def evened(document: dict[str, Any]) -> dict[str, Any]:
     """A recording whose layers each make as many values."""
-    return carried(document) if document["network"]["model_type"] in CARRIED else hoisted(document)
+    model_type = document["network"]["model_type"]
+    return carried(document) if model_type in CARRIED else hoisted(without_whole_slices(document) if model_type in SHARED else document)
+
+
+def without_whole_slices(document: dict[str, Any]) -> dict[str, Any]:
+    """Without slices of all that there is, between layers (5.23.0 modeling_gemma4.py Gemma4TextModel._maybe_slice_kv_shared_inputs with logits_to_keep of 0): torch gives the tensor itself."""
+    for program in document["programs"]:
+        if not any(runs_layer(document, row) for row in program["code"]):
+            continue
+        same: dict[int, int] = {}
+        order = list(dict.fromkeys(row[1] for row in program["inputs"]))
+        code: list[Any] = []
+        for row in program["code"]:
+            row = renamed_in(row, same)
+            if is_whole_slice(row) and any(runs_layer(document, one) for one in code):
+                same[row[4][0][0]] = int(row[2][0][1:])
+            else:
+                code.append(row)
+                order += [v for v in made_by(row) if v not in order]
+        if not same:
+            continue
+        last = {v: at for at, row in enumerate(code) if row[0] == "end" for v in row[1]}
+        code = [["end", [v for v in dict.fromkeys(row[1]) if last[v] == at]] if row[0] == "end" else row for at, row in enumerate(code)]
+        program["code"] = [row for row in code if row != ["end", []]]
+        program["outputs"] = renamed_in(["outputs", program["outputs"]], same)[1]
+        renumber(program, {v: i for i, v in enumerate(order)})
+    return document
+
+
+def is_whole_slice(row: Any) -> bool:
+    index = row[2][1] if row[0] == "call" and row[1] == "torch.Tensor.__getitem__" else None
+    return isinstance(index, list) and all(isinstance(part, dict) and part.get("slice", [1])[0] in (0, None) and part["slice"][1:] == [None, None] for part in index)
 
 
 def carried(document: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     few = chance.choice((2, 3, 4))
     sizes |= {"attn_config_kv_n_heads": kv, "ffn_config_moe_num_experts": sizes["num_experts"], "ffn_config_moe_top_k": sizes["num_experts_per_tok"]}
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
-    sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
+    sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"], "audio_num_hidden_layers": sizes["vision_num_hidden_layers"]}
     sizes |= {"swa_num_key_value_heads": few, "swa_num_attention_heads": few * chance.choice((2, 3)), "swa_head_dim": 8 * chance.randint(1, 9)}
     sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}

@@ -162,7 +162,7 @@ class Config:
         shared = self.given.get(row["shared"]["key"], row["shared"]["default"])
         if not isinstance(shared, int) or isinstance(shared, bool) or not 0 <= shared < len(kinds) - 2:
             raise NotKnown(f"{row['shared']['key']}: {shared}")
-        self.kinds = with_roles(kinds, shared)
+        self.kinds = with_roles(kinds, shared, "where_shared" in row["shared"])
         if sparsity := row["shared"].get("sparsity"):
             self.kinds = with_sparsity(sparsity, self.kinds, self.given.get(sparsity["key"]))
             if self.kinds is None:
@@ -205,8 +205,8 @@ class Config:
             raise NotKnown(f"{row['key']}: {value}")
 
     def listed(self, row: dict[str, Any], name: str, count: int) -> list[str]:
-        kinds = self.given.get(name)
         places = row.get("places")
+        kinds = None if places and places["key"] == name else self.given.get(name)  # a key may have places and nothing else
         if kinds is None and places and self.given.get(places["key"]) is not None:
             kinds = [places["kind"] if i in self.given[places["key"]] else places["other"] for i in range(count)]
         if kinds is None and "letters" in row:
@@ -216,6 +216,7 @@ class Config:
                 raise NotKnown(f"{name}: the key is missing")
             begin, pattern = row.get("begin", []), row["pattern"]
             kinds = [*begin, *(pattern[i % len(pattern)] for i in range(count))][:count]
+            kinds[-1] = row.get("last", kinds[-1])
         names = row.get("names", {})
         kinds = [names.get(kind, kind) for kind in kinds] if isinstance(kinds, list) else kinds
         if not isinstance(kinds, list) or len(kinds) != count or not set(kinds) <= set(row["kinds"]):

@@ -13,10 +13,10 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_OF, SIZES_WITH, POWERS, POWERS_WHERE, IDLE, DELTA_RULES, PLAIN, EACH, OLDER, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS)
+                    OF_ALL, NEEDS, ROPE, LAYERS, ROPE_TYPE, GEMMAS_4_UNIFIED, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, LIST_OF, COUNTS, SECOND, SIZES_OF_KINDS, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, STEPS, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, ENDS, LEGACY, LETTERS, OWN_HEADS, OF_TEXT, TWICE, BY_PLACES, TOWERS, TEXT_BESIDE_PARTS, OF_DECODERS, BY_CAUSAL_LM)
 from .kinds import at_ends, sizes_listed
 from .parts import flattened, nested, part_of
-from .sharing import REUSE, SPARSE_STATES, STATES
+from .sharing import REUSE, SPARSE_STATES, STATES, STATES_WHERE_SHARED
 from ..merge import places_of
 from ..networks import WHOLE, class_of
 from ..sizes import Fit, Number
@@ -36,7 +36,7 @@ class Keys:
         whole, self.text_type = OF_TEXT.get(self.model_type, (self.model_type, ""))
         self.cls = classes[whole]
         self.parts, self.towers = PARTS.get(self.model_type, {}), TOWERS.get(self.model_type, {})
-        self.head = WHOLE if self.parts and self.model_type not in TEXT_BESIDE_PARTS else "causal_lm"
+        self.head = WHOLE if self.parts and self.model_type not in (*TEXT_BESIDE_PARTS, *BY_CAUSAL_LM) else "causal_lm"
         network = class_of(self.cls, self.head)
         counts = getattr(network, "accepts_loss_kwargs", True)  # trainer.py, Trainer.__init__: whether the network is given the number of labels
         self.variants = TRAINER if counts else tuple(replace(v, items=False) for v in TRAINER)
@@ -46,6 +46,10 @@ class Keys:
         self.beside = BESIDE.get(self.model_type, {})
         self.defaults |= self.beside
         self.shared = SHARED.get(self.model_type, {})
+        self.needs = NEEDS.get(self.model_type, {})
+        if hasattr(self.text, "kv_sharing_modes"):
+            self.shared = {**self.shared, "where_shared": True}
+            self.needs = {"hidden_size_per_layer_input": {LAYERS: STATES_WHERE_SHARED[1]}}  # 5.23.0 modeling_gemma4.py _maybe_slice_kv_shared_inputs stops where there are none
         self.step = STEPS.get(self.model_type, {})
         self.second = SECOND.get(self.model_type, {})
         self.of_kinds = SIZES_OF_KINDS.get(self.model_type, {})
@@ -141,7 +145,8 @@ class Keys:
         if "sparsity" in self.shared:
             return SPARSE_STATES
         if self.shared:
-            return STATES[1:] if self.parts or self.model_type in GEMMAS_4_UNIFIED else STATES  # none of those that are recorded whole takes the keys and values of others
+            states = STATES_WHERE_SHARED if "where_shared" in self.shared else STATES
+            return states[1:] if self.parts or self.model_type in GEMMAS_4_UNIFIED else states  # none of those that are recorded whole takes the keys and values of others
         if self.model_type in LAYER_STATES:
             return LAYER_STATES[self.model_type]
         if self.model_type in ENDS:
@@ -191,7 +196,7 @@ class Keys:
         if self.list:
             row |= {"kinds": sorted({kind.split("+")[-1] for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
             row |= {"shared": self.shared} if self.shared else {}
-            kinds = self.kinds_by_default(key)
+            kinds = self.kinds_by_default(key, 49)[:48]
             row |= {"names": LEGACY[self.model_type]} if self.model_type in LEGACY else {}
             row |= {"places": AT_PLACES[self.model_type]} if self.model_type in AT_PLACES else {}
             row |= {"idle": IDLE[self.model_type]} if self.model_type in IDLE else {}
@@ -200,6 +205,9 @@ class Keys:
             if found:
                 begin, period = found
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
+                lasts = {count: self.kinds_by_default(key, count)[-1] for count in range(36, 48)}  # which the class may make what others are not
+                if any(kind != kinds[count - 1] for count, kind in lasts.items()):
+                    row["last"], = set(lasts.values())
         if self.second:
             row["second"] = self.second_row(key)
         row |= {"sizes": self.of_kinds} if self.of_kinds else {}
@@ -211,6 +219,12 @@ class Keys:
         row: dict[str, Any] = {"kinds": [DENSE, SPARSE]}
         if "list" in self.second:
             row["list"] = self.second["list"]
+        if "places" in self.second:
+            key = self.second["places"]
+            places = self.made({k: v for k, v in self.values(self.base(), 0).items() if k != key})[key]
+            begin = [DENSE] * len(places)
+            assert places == list(range(len(places)))
+            return {**row, "list": key, "places": {"key": key, "kind": DENSE, "other": SPARSE}, "begin": begin, "pattern": [SPARSE]}
         if "step" in self.second:
             return {**row, "step": {"key": self.second["step"], "default": self.defaults[self.second["step"]]}}
         if "count" in self.second:
@@ -221,12 +235,12 @@ class Keys:
         assert set(kinds[len(begin):]) == {SPARSE}
         return {**row, **({"begin": begin} if begin else {}), "pattern": [SPARSE]}
 
-    def kinds_by_default(self, key: str) -> list[str]:
-        """Of 48 layers; none where a class has a default for one number of layers only."""
+    def kinds_by_default(self, key: str, count: int) -> list[str]:
+        """Of so many layers; none where a class has a default for one number of layers only."""
         try:
-            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {}), **({self.shared["sparsity"]["key"]: None} if "sparsity" in self.shared else {})}
-            kinds = self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
-            return kinds if len(kinds) == 48 else []
+            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: count, self.list: None, **({self.of_kinds["key"]: None} if self.of_kinds else {}), **({self.shared["sparsity"]["key"]: None} if "sparsity" in self.shared else {})}
+            kinds = self.made({**values, **{name: None for by, name in self.second.items() if by in ("list", "places")}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
+            return kinds if len(kinds) == count else []
         except Exception:  # noqa: BLE001  the class's own refusal
             return []
 
@@ -339,6 +353,8 @@ class Keys:
         ways, attention = zip(*(kind.split("+")[-2:] for kind in kinds))
         if "step" in self.second:
             return {self.list: list(attention), "no_rope_layers": [int(kind != "full_attention") for kind in attention], "moe_layers": [i for i, way in enumerate(ways) if way == SPARSE]}
+        if "places" in self.second:
+            return {self.list: list(attention), self.second["places"]: [i for i, way in enumerate(ways) if way == DENSE]}
         by = {self.second["list"]: list(ways)} if "list" in self.second else {self.second["count"]: ways.count(DENSE)}
         return {self.list: list(attention), **by}
 

@@ -91,12 +91,18 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": 
                                          "inkling_text": {"n_shared_experts": [2], "conv_kernel_size": [4], "sliding_window_size": [SIZE], "unpadded_vocab_size": [None, SIZE], "shared_expert_sink": [True]},
                                          "laguna": {**RARE, "sliding_window": [SIZE], "gating": [True, "per-head", "per-element"], "moe_apply_router_weight_on_input": [False], "moe_router_logit_softcapping": [0.0, REAL]},
                                          "mamba2": {"n_groups": [8, 1], "use_bias": [False], "use_conv_bias": [True], "hidden_act": ["silu"]},
+                                         "flint": {**RARE, "sliding_window": [SIZE]}, "beam": {**RARE, "sliding_window": [SIZE], "final_logit_softcapping": [REAL, None]},
+                                         "kolibri1": {"sliding_window": [SIZE]},
+                                         # As published: norms behind each part, too, and gates of heads.
+                                         "lfm3": {**RARE, "conv_bias": [False], "attention_dropout": [0.0], "sliding_window": [SIZE], "use_sandwich_norm": [True], "use_attention_gate": [True]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
 ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "inkling_text": {"conv_kernel_size": "sconv_kernel_size", "sliding_window_size": "sliding_window"}, "bloom": {"hidden_size": "n_embed"}, "internlm3": {"attention_bias": "qkv_bias", "mlp_bias": "bias"},
         "xlm": {"vocab_size": "n_words", "pad_token_id": "pad_index", "bos_token_id": "bos_index", "eos_token_id": "eos_index"}}
+#: ... or behind which it goes: published models say their declared name of what the class keeps under another one (5.23.0 configuration_kolibri1.py Kolibri1Config.attribute_map).
+BEHIND = {"kolibri1": {"num_local_experts": "num_experts"}}
 #: Lists of so many factors, which multiply whatever they are (5.17.0 modeling_falcon_h1.py FalconH1MLP, compute_mup_vector).
 FACTORS: dict[str, dict[str, int]] = {"falcon_h1": {"mlp_multipliers": 2, "ssm_multipliers": 5}}
 #: Kinds of layers that a class does not have by default.
@@ -108,6 +114,9 @@ STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("line
 LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2],
                                             "mimo_v2_flash": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "laguna": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "lfm3": [["conv", "conv", "full_attention", "sliding_attention", kind] for kind in ("conv", "full_attention", "sliding_attention")],
+                                            "flint": [["dense+full_attention", "dense+full_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
+                                            "beam": [["dense+sliding_attention", "dense+sliding_attention", "sparse+full_attention", "sparse+sliding_attention", f"sparse+{kind}"] for kind in ("full_attention", "sliding_attention")],
                                             "zaya": [["hybrid"] * 4, ["hybrid"], *([a, "hybrid", "hybrid_sliding", b] for a in ("hybrid", "hybrid_sliding") for b in ("hybrid", "hybrid_sliding"))],
                                             "inkling_text": [["dense+hybrid_sliding", "dense+hybrid_sliding", "sparse+hybrid", "sparse+hybrid_sliding", f"sparse+{kind}"] for kind in ("hybrid", "hybrid_sliding")],
                                             "jamba": STATE_SPACES[:2],
@@ -223,7 +232,9 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = SECOND["minimax_m3_vl_text"] = SECOND["hy_v4"] = SECOND["kimi_linear"] = {"list": "mlp_layer_types"}
+SECOND["cohere2_moe"] = SECOND["mimo_v2_flash"] = SECOND["laguna"] = SECOND["inkling_text"] = SECOND["minimax_m3_vl_text"] = SECOND["hy_v4"] = SECOND["kimi_linear"] = SECOND["beam"] = {"list": "mlp_layer_types"}
+#: ... or by a key with the places of those that are dense (5.23.0 modeling_flint.py FlintDecoderLayer).
+SECOND["flint"] = {"places": "mlp_only_layers"}
 #: Lists with a size for each layer, which layers of one attention share: the list, the key that all layers have without it, and the name of the size of each kind.
 SIZES_OF_KINDS: dict[str, dict[str, Any]] = {"laguna": {"key": "num_attention_heads_per_layer", "default": "num_attention_heads",
                                                        "names": {"full_attention": "heads_of_full_attention", "sliding_attention": "heads_of_sliding_attention"}}}
@@ -271,6 +282,10 @@ ROPE_OF_KINDS["laguna"] = {"full_attention": {"type": "default", "may": ["rope_t
                            "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"partial_rotary_factor": 1.0}}}
 #: Layers that have none (5.17.0 modeling_cohere_compass.py CohereCompassTextModel.forward), and entries that the class needs, of which parts of frequencies are the published models'.
 ROPE_OF_KINDS["cohere_compass_text"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {"mrope_section": [24, 20, 20], "mrope_interleaved": True}}}
+#: As Gemma 4 has them, beside convolutions.
+ROPE_OF_KINDS["lfm3"] = ROPE_OF_KINDS["gemma4_text"]
+#: ... or that published models say by the same names (5.23.0 modeling_beam.py BeamModel.forward).
+ROPE_OF_KINDS["beam"] = {"full_attention": {"none": True}, "sliding_attention": {"type": "default", "may": ["rope_theta"], "own": {}}}
 #: Entries beside the kinds, which a class takes away (5.17.0 configuration_cohere_compass.py convert_rope_params_to_dict).
 ROPE_BESIDE = {"cohere_compass_text": ["rope_theta", "rope_type"]}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
@@ -278,7 +293,7 @@ NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LA
 
 #: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
 #: Of those whose text part may be of several types: the whole's type and the text part's. What a config.json says of both is the type's name here.
-OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3"), "got_ocr2": ("got_ocr2", "qwen2")}
+OF_TEXT = {"fuyu": ("fuyu", "persimmon"), "mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3"), "got_ocr2": ("got_ocr2", "qwen2"), "moss_transcribe_diarize": ("moss_transcribe_diarize", "qwen3")}
 TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
 PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
 PARTS["fuyu"] = {"text_config": "", "": "whole_"}  # patches of images go through one linear layer
@@ -290,6 +305,9 @@ TEXT_BESIDE_PARTS = ("phi4_multimodal", "dbrx")
 PARTS["dbrx"] = {"": "", "attn_config": "attn_config_", "ffn_config": "ffn_config_"}
 SIZES |= {"attn_config_kv_n_heads": (3, 4, 2), "ffn_config_ffn_hidden_size": (136, 152, 104), "ffn_config_moe_num_experts": (24, 40, 36), "ffn_config_moe_top_k": (3, 5, 2)}
 FEWER["dbrx"] = [["attn_config_kv_n_heads", "n_heads"]]
+PARTS["moss_transcribe_diarize"] = {"text_config": "", "audio_config": "audio_", "": "whole_"}
+#: Wholes that AutoModelForCausalLM loads, and no other Auto class of models of text and images.
+BY_CAUSAL_LM = ("moss_transcribe_diarize",)
 PARTS["gemma3n"] = PARTS["gemma4_unified"] = {"text_config": "", "vision_config": "vision_", "audio_config": "audio_", "": "whole_"}
 #: Parts without which a network is another one: the class makes none where a configuration has none (5.17.0 modeling_gemma4.py Gemma4Model, modeling_gemma4_unified.py Gemma4UnifiedModel).
 GIVEN_PARTS = {"dbrx": ["attn_config", "ffn_config"], "gemma4": ["vision_config"], "gemma4_unified": ["vision_config", "audio_config"]}
@@ -297,6 +315,7 @@ GIVEN_PARTS = {"dbrx": ["attn_config", "ffn_config"], "gemma4": ["vision_config"
 TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
                                      **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"}), "fuyu": {},
+                                     "moss_transcribe_diarize": {"model.audio_tower.layers": "audio_num_hidden_layers"},
                                      "got_ocr2": {}}  # twelve layers, of which some look at all of an image
 SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_mm_embed_dim": (244, 508, 772), "vision_mm_posemb_size": (643, 811, 977), "vision_output_proj_dims": (428, 596, 716), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
 TOWERS["gemma3n"] = {"model.audio_tower.conformer": "audio_conf_num_hidden_layers"}
@@ -323,13 +342,14 @@ PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": 
 PLAIN["phi4_multimodal"] = {**dict.fromkeys(("attention_dropout", "resid_pdrop", "embd_pdrop"), [0.0]), "sliding_window": [None, SIZE], "vision_hidden_size": [1152], "vision_intermediate_size": [4304], "vision_num_attention_heads": [16],
                             "vision_hidden_act": ["gelu_pytorch_tanh"]}
 PLAIN["got_ocr2"] = {"attention_dropout": [0.0], "vision_hidden_size": [768], "vision_num_attention_heads": [12], "vision_hidden_act": ["gelu"]}
+PLAIN["moss_transcribe_diarize"] = {**RARE, "attention_dropout": [0.0], "use_sliding_window": [False], "sliding_window": [None, SIZE], "audio_hidden_size": [1024], "audio_intermediate_size": [4096], "audio_num_attention_heads": [16], "whole_tie_word_embeddings": [True, False]}
 #: The same before that release of transformers: Pixtral's rotary embedding had a row for each place of the largest image.
 OLDER = dict.fromkeys(OF_TEXT, ((5, 17), {"vision_image_size": [1540]}))
 #: Keys of parts that the class does not have, but its network looks for, and what published models say.
 SAID_IN_PARTS = {"dbrx": {"attn_config_rope_theta": REAL}, "gemma3": {"vision_vision_use_head": False}}
 #: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
 #: (5.17.0 modeling_utils.py tie_weights).
-ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name != "got_ocr2"}
+ABSENT: dict[str, dict[str, Any]] = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT if name not in ("got_ocr2", "moss_transcribe_diarize")}
 ABSENT |= {**dict.fromkeys(MAMBAS, {"time_step_rank": "=(hidden_size+15)//16"}), "jamba": {"mamba_dt_rank": "=(hidden_size+15)//16"},
            "zamba": {"mamba_dt_rank": "=(hidden_size+15)//16", "attention_head_dim": "=(2*hidden_size)//num_attention_heads"}}  # rounded up (5.17.0 configuration_mamba.py __post_init__)
 #: Keys that decide about nothing where another one is given: the size of all heads, which is computed of them.

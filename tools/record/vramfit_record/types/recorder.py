@@ -13,8 +13,8 @@ from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .carried import evened
 from .keys import Keys
-from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, LISTS_OF_LAYERS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, ROPE_OF_OTHERS, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
+from .known import (ABSENT, ALSO, ARGUMENTS, ARGUMENTS_OF, AT_PLACES, BEHIND, EACH, EQUAL_HEADS, FACTORS, FEWER, GIVEN_PARTS, IDLE, LAYERS, LEAST, LEAST_OF, LISTS, LISTS_OF_LAYERS, NO_PART, NO_PART_OF, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_BESIDE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+                    OF_DECODERS, OF_OTHERS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, ROPE_OF_OTHERS, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, UNLESS, VARIED, WHEN)
 from .parts import part_of
 from .sharing import with_layers
 from ..record import NO_CHECKPOINTING, record_network
@@ -87,7 +87,7 @@ class TypeRecorder:
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
         for name, states in keys.states.items():
-            needs = NEEDS.get(keys.model_type, {}).get(name, {})
+            needs = keys.needs.get(name, {})
             if needs:
                 self.tried({**base, **needs})
             keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, **needs, name: s}))]
@@ -139,7 +139,8 @@ class TypeRecorder:
         if len(combinations) > MOST_TOGETHER:  # in pairs, of the first two states
             combinations = [c for c in combinations if sum(x != states[f][0] for f, x in zip(group, c)) <= 2 and all(x in states[f][:2] or f in (LAYERS, ROPE_TYPE) for f, x in zip(group, c))]
         for values in combinations:
-            self.tried({**base, **dict(zip(group, values))})
+            needs = [self.keys.needs.get(f, {}) for f, x in zip(group, values) if x != states[f][0]]
+            self.tried({**base, **dict(zip(group, values)), **{k: v for one in needs for k, v in one.items()}})
 
     def trees(self) -> list[tuple[Chosen, Tree]]:
         return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers, IDLE.get(self.keys.model_type), LISTS_OF_LAYERS.get(self.keys.model_type, ())).whole()) for chosen, made in self.documents.values()]
@@ -185,6 +186,9 @@ class TypeRecorder:
             may, default, null = keys.absent(name)
             if may:
                 row["default"] = ABSENT.get(keys.model_type, {}).get(name, default)
+            if other := BEHIND.get(keys.model_type, {}).get(name):
+                rows.append({"key": other, "states": states, "default": row["default"]})
+                row["default"] = f"={other}"
             if null:
                 row["null"] = True
             least = {**LEAST, **LEAST_OF.get(keys.model_type, {})}
@@ -208,7 +212,7 @@ class TypeRecorder:
         rows += [{"key": name, "factors": count} for name, count in FACTORS.get(keys.model_type, {}).items()]
         rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items()
-                 if alias != name and alias not in (*OF_DECODERS.get(keys.model_type, ()), *ALSO.get(keys.model_type, {}).values()) and (name in keys.states or name in keys.reads or keys.model_type != "inkling_text")]
+                 if alias != name and alias not in (*OF_DECODERS.get(keys.model_type, ()), *ALSO.get(keys.model_type, {}).values(), *BEHIND.get(keys.model_type, {}).values()) and (name in keys.states or name in keys.reads or keys.model_type != "inkling_text")]
         known = {r["key"] for r in rows} | NO_PART | NO_PART_OF.get(keys.model_type, set()) | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.shared.get("sparsity", {}).get("key"), keys.of_kinds.get("key"), keys.step.get("key"), keys.step.get("offset"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):
             own = name[len(part_of(keys.parts, name)[1]):] if keys.parts else name  # as the part calls it

@@ -30,7 +30,7 @@ def since(*release: int) -> bool:
 def by_engine(document: dict[str, Any]) -> dict[str, Any]:
     """As memory sees it, without the programs of experts, of which the engine knows each release (src/model/recorded/expert_masks.hpp), and without conditions. Angles of rotary embeddings are
     compared by the memory that they take: the engine multiplies them as the release does. From 5.20 on the loader reads no plan of tensor parallelism (modeling_utils.py get_total_byte_count)."""
-    experts = {row["class"] for row in document["modules"] if row.get("leaf") == "experts"}
+    experts = {row["class"] for row in document["modules"] if row.get("leaf") == "experts" and row["class"].endswith("Experts")}  # other modules have parameters of three dimensions too
 
     def of(program: dict[str, Any]) -> dict[str, Any]:
         name = program.get("class", "")

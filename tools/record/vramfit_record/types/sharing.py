@@ -11,13 +11,17 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 BEFORE = [f"{OWN}+{SLIDING}", f"{OWN}+{SLIDING}", f"{OWN}+{FULL}", f"{STORE}+{SLIDING}", f"{STORE}+{FULL}"]
 BEHIND = [f"{REUSE}+{SLIDING}", f"{REUSE}+{FULL}", f"{REUSE}+{FULL}"]
 STATES = [[*BEFORE, *BEHIND], BEFORE]
+#: Where none takes them none is left (5.23.0 configuration_gemma4.py kv_sharing_modes).
+STATES_WHERE_SHARED = [STATES[0], [kind.replace(STORE, OWN) for kind in BEFORE]]
 #: Feed-forward parts of which only the largest numbers count; the last ones that leave keys and values have none (Gemma 3n).
 SPARSE = "sparse"
 SPARSE_STATES = [[*(f"{SPARSE}+{kind}" for kind in BEFORE[:3]), *BEFORE[1:], *BEHIND], *STATES]
 
 
-def with_roles(kinds: list[str], shared: int) -> list[str]:
-    """transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: the last `shared` layers take what the last one of their kind before them has left."""
+def with_roles(kinds: list[str], shared: int, where_shared: bool) -> list[str]:
+    """transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: the last `shared` layers take what the last one of their kind before them has left, which it may leave `where_shared` alone."""
+    if where_shared and not shared:
+        return [f"{OWN}+{kind}" for kind in kinds]
     first = len(kinds) - shared
     found = []
     for i, kind in enumerate(kinds):
@@ -36,7 +40,7 @@ def with_sparsity(row: dict[str, Any], kinds: list[str], given: Any) -> list[str
 def state_of(kinds: list[str], states: list[list[str]]) -> list[str] | None:
     """The recorded layers that have these: the same first and last one, and those between."""
     stores = [kind for kind in kinds if kind.startswith(STORE)]
-    if stores != [f"{STORE}+{SLIDING}", f"{STORE}+{FULL}"]:
+    if stores and stores != [f"{STORE}+{SLIDING}", f"{STORE}+{FULL}"]:
         return None
     return next((state for state in states if state[0] == kinds[0] and state[-1] == kinds[-1] and set(kinds[1:-1]) <= set(state[1:-1])), None)
 

@@ -37,8 +37,8 @@ def several_lists(model: torch.nn.Module) -> list[torch.nn.Module]:
 
 
 def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Module | None]:
-    """The decoder layers and the norm after them, if there is one."""
-    for parent in model.modules():
+    """The decoder layers and the norm after them, if there is one. Towers beside the text part (moss_transcribe_diarize's) may have both too."""
+    for parent in (module for name, module in model.named_modules() if "_tower" not in name):
         for layers in (getattr(parent, name, None) for name in LISTS):
             for norm in (getattr(parent, name, None) for name in NORMS):
                 if isinstance(layers, torch.nn.ModuleList) and isinstance(norm, torch.nn.Module):
