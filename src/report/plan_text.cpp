@@ -43,6 +43,9 @@ std::string other_kind(const LoraPlan& plan, bool quantized, bool eight, Axes ax
     if (facts.has_rank()) out += axes == Axes::listed ? "rank as listed " : fmt::format("r {} ", plan.r);
     if (plan.kind == AdapterKind::trainable_tokens)
         return out + fmt::format("{} of the embedding's rows", plan.options.token_indices.size());
+    if (plan.kind == AdapterKind::adaption_prompt)
+        return out + fmt::format("{} tokens in the attention of the last {} layers", plan.options.adapter_len,
+                                 plan.options.adapter_layers);
     if (facts.is_prompt) return out + fmt::format("{} virtual tokens", plan.options.virtual_tokens);
     if (plan.kind == AdapterKind::oft)
         out += plan.options.blocks == 0 ? fmt::format("blocks of {} ", plan.options.block_size)

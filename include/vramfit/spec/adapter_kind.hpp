@@ -44,6 +44,7 @@ enum class AdapterKind : std::uint8_t {
     hira,
     supertuning,
     peanut,
+    adaption_prompt,
 };
 
 /// How GLoRA makes one of its five terms.
@@ -83,6 +84,8 @@ struct AdapterOptions {
     std::int64_t supra_r = 0;                          ///< SupertuningConfig.r: of a LoRA beside it; 0: none
     std::int64_t depth = 0;                            ///< PeanutConfig
     std::string act_fn = "relu";                       ///< PeanutConfig
+    std::int64_t adapter_len = 0;                      ///< AdaptionPromptConfig
+    std::int64_t adapter_layers = 0;                   ///< AdaptionPromptConfig
     std::vector<std::int64_t> token_indices;           ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
     std::string tokens_of;                             ///< the module that LoraConfig names; empty: the embedding
 
@@ -104,9 +107,10 @@ struct AdapterKindFacts {
     bool has_rank() const { return !rank_key.empty(); }
 };
 
-/// Whether modules are wrapped: neither virtual tokens nor rows of the embedding alone.
+/// Whether modules with weights are wrapped: neither virtual tokens, rows of the embedding nor attention as a whole.
 constexpr bool wraps_modules(const AdapterKindFacts& facts) {
-    return !facts.is_prompt && facts.kind != AdapterKind::trainable_tokens;
+    return !facts.is_prompt && facts.kind != AdapterKind::trainable_tokens &&
+           facts.kind != AdapterKind::adaption_prompt;
 }
 
 /// All that are predicted, LoRA first.

@@ -135,6 +135,7 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
                       Problems& problems) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
     if (facts.is_prompt) return check_prompt_kind(plan, problems);
+    if (plan.kind == AdapterKind::adaption_prompt) return check_adaption_prompt(model, plan, problems);
     if (plan.kind == AdapterKind::trainable_tokens) return check_token_indices(model, plan, problems);
     if (plan.kind == AdapterKind::vblora) check_vectors(plan.options, problems);
     if (plan.kind == AdapterKind::gralora) check_blocks(plan, problems);
@@ -174,6 +175,19 @@ void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems
         problems.unsupported("model", "prefix tuning with layers that slide is not supported", "another model");
 }
 
+/// Of prompts inside of attention.
+void check_beside_adaption_prompt(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    // tuners/adaption_prompt/model.py AdaptionPromptModel.__init__ keeps the network's forward as it was before trl
+    // puts in one that scores in chunks.
+    if (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks())
+        problems.invalid("peft.peft_type",
+                         "trl's SFTTrainer stops: 'CausalLMOutputWithPast' object has no attribute 'log_probs'",
+                         "Trainer, or another kind of adapters");
+    if (stack.attention_in_classes())
+        problems.unsupported("stack", "adaption prompts in attention that is a class of its own are not supported",
+                             "transformers 4.48 or later");
+}
+
 /// With which words peft or torch stops over bitsandbytes' layers; empty: it does not always.
 std::string_view stops_over_packed(AdapterKind kind) {
     switch (kind) {
@@ -203,6 +217,7 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::plain && !by_sft, "loop.kind",
            fmt::format("the loop {}", name_of(plan.loop.kind)),
            wraps_modules(facts) ? "trainer, sft or plain" : "trainer or plain");
+    if (facts.kind == AdapterKind::adaption_prompt) check_beside_adaption_prompt(plan, stack, problems);
     refuse(plan.distributed.has_value(), "distributed", "several processes", "one process");
     refuse(model.recording && !wraps_modules(facts), "model", "a recorded network", "one of the families");
     // In a trace its scan made other copies.
@@ -225,10 +240,12 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
     // some over 4-bit layers were compared there.
     const bool no_autocast = !plan.training.bf16 && !plan.training.fp16;
-    constexpr AdapterKind kCompared[] = {AdapterKind::vera,    AdapterKind::oft,  AdapterKind::miss,
-                                         AdapterKind::unilora, AdapterKind::lily, AdapterKind::beft};
+    constexpr AdapterKind kCompared[] = {AdapterKind::vera,           AdapterKind::oft,  AdapterKind::miss,
+                                         AdapterKind::unilora,        AdapterKind::lily, AdapterKind::beft,
+                                         AdapterKind::adaption_prompt};
     const bool compared = std::find(std::begin(kCompared), std::end(kCompared), facts.kind) != std::end(kCompared);
-    if (plan.load.quantization && no_autocast && (!compared || in_8bit))
+    const bool compared_in_8bit = facts.kind == AdapterKind::adaption_prompt;
+    if (plan.load.quantization && no_autocast && (!compared || (in_8bit && !compared_in_8bit)))
         refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
     refuse(in_8bit && facts.kind == AdapterKind::randlora, "load.quantization_config", "a base in 8 bits",
            "load_in_4bit");

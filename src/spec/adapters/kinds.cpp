@@ -40,6 +40,7 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::hira, "HIRA", "hira", "HiRA", "r", 32, false, true},
     {AdapterKind::supertuning, "SUPERTUNING", "supertuning", "Super-Tuning", "", 1, false, false},
     {AdapterKind::peanut, "PEANUT", "peanut", "PEANuT", "r", 32, false, false},
+    {AdapterKind::adaption_prompt, "ADAPTION_PROMPT", "adaption_prompt", "adaption prompt", "", 1, true, true},
 };
 
 /// What a kind that is not predicted takes memory for that is known on a GPU only.

@@ -42,6 +42,11 @@ void read_token_indices(ObjectReader& config, std::string_view key, LoraPlan& pl
 /// What peft has no default for.
 void check_prompt_kind(const LoraPlan& plan, Problems& problems);
 
+/// The same of prompts inside of attention.
+void read_adaption_prompt(ObjectReader& config, LoraPlan& plan);
+JsonValue adaption_prompt_to_json(const LoraPlan& plan);
+void check_adaption_prompt(const ModelSpec& model, const LoraPlan& plan, Problems& problems);
+
 /// Super-Tuning: how many entries of the module's weight are trained.
 std::int64_t supertuned_entries(const AdapterOptions& options, const NamedModule& module);
 

@@ -130,7 +130,8 @@ std::vector<std::string> default_targets(const ModelSpec& model, AdapterKind kin
         case AdapterKind::vblora:  // TRANSFORMERS_MODELS_TO_VBLORA_TARGET_MODULES_MAPPING: the same
         case AdapterKind::adalora: return names_in(adalora_rows(), model.model_type);
         case AdapterKind::beft: return names_in(beft_rows(), model.model_type);
-        case AdapterKind::trainable_tokens: return {};  // the token embedding
+        case AdapterKind::trainable_tokens:            // the token embedding
+        case AdapterKind::adaption_prompt: return {};  // attention
         default: return default_targets(model);
     }
 }
