@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,10 +46,21 @@ enum class AdapterKind : std::uint8_t {
     supertuning,
     peanut,
     adaption_prompt,
+    tinylora,
+    psoft,
+    osf,
 };
 
 /// How GLoRA makes one of its five terms.
 enum class GloraPath : std::uint8_t { lora, vector, constant, none };
+
+/// How many of a matrix's ranks: a number, or a share of the smaller side.
+struct RankOrShare {
+    double value = 0.5;
+    bool is_share = true;
+
+    friend bool operator==(const RankOrShare&, const RankOrShare&) = default;
+};
 
 /// What only some kinds have; the others keep the values that stand here.
 struct AdapterOptions {
@@ -86,8 +98,16 @@ struct AdapterOptions {
     std::string act_fn = "relu";                       ///< PeanutConfig
     std::int64_t adapter_len = 0;                      ///< AdaptionPromptConfig
     std::int64_t adapter_layers = 0;                   ///< AdaptionPromptConfig
-    std::vector<std::int64_t> token_indices;           ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
-    std::string tokens_of;                             ///< the module that LoraConfig names; empty: the embedding
+    std::int64_t u = 64;                               ///< TinyLoraConfig
+    double weight_tying = 0;                           ///< TinyLoraConfig
+    bool psoft_orth = true;                            ///< PsoftConfig
+    bool psoft_neumann = false;                        ///< PsoftConfig.use_cayley_neumann
+    bool psoft_mag_a = true;                           ///< PsoftConfig
+    bool psoft_mag_b = true;                           ///< PsoftConfig
+    RankOrShare effective_rank;                        ///< OSFConfig: of what is not trained
+    std::vector<std::pair<std::string, RankOrShare>> effective_ranks;  ///< OSFConfig.rank_pattern
+    std::vector<std::int64_t> token_indices;  ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
+    std::string tokens_of;                    ///< the module that LoraConfig names; empty: the embedding
 
     friend bool operator==(const AdapterOptions&, const AdapterOptions&) = default;
 };
@@ -103,6 +123,7 @@ struct AdapterKindFacts {
     bool over_packed = false;    ///< over bitsandbytes' 4-bit and 8-bit layers
     bool over_conv1d = false;    ///< over transformers' Conv1D
     bool is_prompt = false;      ///< virtual tokens in front of each row, and no module is wrapped
+    bool takes_apart = false;    ///< the weights of the layers, by SVD, when it is made
 
     bool has_rank() const { return !rank_key.empty(); }
 };

@@ -261,7 +261,7 @@ void add_adapters(const Run& run, Network& network) {
         throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
     refuse_by_peft(plan, network, targets);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
-    if (plan.kind == AdapterKind::lora)
+    if (plan.kind == AdapterKind::lora && !plan.is_variant())
         adapt_targets(run, network, targets);
     else if (kind.is_prompt)
         add_prompt_encoder(run, network);

@@ -53,6 +53,7 @@ struct OtherAdapter {
     std::vector<TiedTensor> tied;                 ///< trained, in front of the parameters
     std::vector<AddedTensor> parameters;          ///< trained, in order of registration
     std::vector<Tensor> buffers;                  ///< of this layer alone
+    bool buffers_first = false;                   ///< they stand in front of the parameters
     bool raises_buffers = true;                   ///< they stand in a BufferDict, which cast_adapter_dtype casts
     std::shared_ptr<std::vector<Tensor>> shared;  ///< of all layers
     std::string_view shared_name = {};            ///< of the first of those, if it is trained

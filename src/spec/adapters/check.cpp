@@ -35,6 +35,21 @@ void check_module(const ModelSpec& model, const AdapterKindFacts& facts, const N
                              "modules of the decoder layers");
 }
 
+/// tuners/osf/layer.py OSFLayer.update_layer.
+void check_osf_rank(const AdapterOptions& options, const NamedModule& module, Problems& problems) {
+    const std::int64_t rank = osf_rank(options, module), smaller = std::min(module.in, module.out);
+    if (rank < 1)
+        problems.invalid("peft.effective_rank",
+                         fmt::format("`effective_rank` should be a positive integer value but the value passed is {} "
+                                     "for '{}' (peft)",
+                                     rank, module.name),
+                         "at least 1");
+    if (rank >= smaller)
+        problems.unsupported("peft.effective_rank",
+                             fmt::format("{} leaves nothing of '{}' to be trained", rank, module.name),
+                             fmt::format("at most {}", smaller - 1));
+}
+
 void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& problems) {
     const NamedModule& module = target.module;
     const auto divides = [&](std::string_view key, std::int64_t size, std::int64_t by) {
@@ -66,6 +81,13 @@ void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& pr
                              fmt::format("{} is more than the {} outputs of '{}', which peft takes in its place",
                                          target.r, module.out, module.name),
                              "a smaller one");
+    // tuners/psoft/layer.py PsoftLayer.update_layer.
+    if (plan.kind == AdapterKind::psoft && target.r > std::min(module.in, module.out))
+        problems.invalid("peft.r",
+                         fmt::format("{} is more than the smaller side of '{}', {} x {} (peft)", target.r, module.name,
+                                     module.in, module.out),
+                         "a smaller one");
+    if (plan.kind == AdapterKind::osf) check_osf_rank(plan.options, module, problems);
     // tuners/miss/layer.py MissLayer.update_layer.
     if (plan.kind == AdapterKind::miss && target.r > module.in)
         problems.invalid("peft.r",
@@ -85,6 +107,14 @@ void check_vectors(const AdapterOptions& options, Problems& problems) {
         problems.invalid("peft.topk",
                          fmt::format("{} of {} vectors cannot be chosen", options.topk, options.num_vectors),
                          "at most num_vectors");
+}
+
+/// tuners/psoft/layer.py OrthLayer.get_matrix.
+void check_rotations(const AdapterOptions& options, Problems& problems) {
+    if (options.psoft_orth && !options.psoft_neumann)
+        problems.unsupported("peft.use_cayley_neumann",
+                             "PSOFT solves linear systems by cuSOLVER in each step, whose scratch shows on a GPU only",
+                             "use_cayley_neumann: true");
 }
 
 /// tuners/gralora/config.py GraloraConfig.__post_init__.
@@ -139,6 +169,7 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
     if (plan.kind == AdapterKind::trainable_tokens) return check_token_indices(model, plan, problems);
     if (plan.kind == AdapterKind::vblora) check_vectors(plan.options, problems);
     if (plan.kind == AdapterKind::gralora) check_blocks(plan, problems);
+    if (plan.kind == AdapterKind::psoft) check_rotations(plan.options, problems);
     if (plan.kind == AdapterKind::lily) check_sharing(plan, targets, problems);
     check_mamba_targets(model, plan, targets, problems);
     const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
@@ -175,6 +206,27 @@ void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems
         problems.unsupported("model", "prefix tuning with layers that slide is not supported", "another model");
 }
 
+/// Adapters that are made of parts of the layers' weights, which SVD or QR gives (tuners/lora/layer.py pissa_init,
+/// olora_init).
+bool takes_weights_apart(const LoraPlan& plan) {
+    return plan.kasa || plan.init_lora_weights.starts_with("pissa") || plan.init_lora_weights == "olora" ||
+           facts_of(plan.kind).takes_apart;
+}
+
+void check_where_weights_are_taken_apart(const TrainPlan& plan, Problems& problems) {
+    const bool on_host = plan.load.moved_by_trainer && !plan.distributed;
+    if (!takes_weights_apart(*plan.peft) || on_host) return;
+    const bool by_initialization = plan.peft->kind == AdapterKind::lora && !plan.peft->kasa;
+    problems.unsupported(
+        "load.moved_by",
+        fmt::format("{} of a network that is on the GPU is not supported: cuSOLVER takes apart its weights there, and "
+                    "its scratch shows on a GPU only",
+                    by_initialization ? fmt::format("LoRA by '{}'", plan.peft->init_lora_weights)
+                                      : std::string(title_of(*plan.peft))),
+        "load in host memory, as from_pretrained does without device_map, and let Trainer move it: \"device_map\": "
+        "null, \"moved_by\": \"trainer\" (--moved_by trainer)");
+}
+
 /// Of prompts inside of attention.
 void check_beside_adaption_prompt(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     // tuners/adaption_prompt/model.py AdaptionPromptModel.__init__ keeps the network's forward as it was before trl
@@ -203,8 +255,11 @@ std::string_view stops_over_packed(AdapterKind kind) {
 void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!plan.peft) return;
     const AdapterKindFacts& facts = facts_of(plan.peft->kind);
-    if (facts.kind == AdapterKind::lora && plan.peft->options.token_indices.empty()) return;
-    const std::string_view title = facts.kind == AdapterKind::lora ? "LoRA with trained tokens" : facts.title;
+    const bool is_variant = plan.peft->is_variant();
+    const bool is_lora = facts.kind == AdapterKind::lora && !is_variant;
+    check_where_weights_are_taken_apart(plan, problems);
+    if (is_lora && plan.peft->options.token_indices.empty()) return;
+    const std::string_view title = is_lora ? "LoRA with trained tokens" : title_of(*plan.peft);
     const auto refuse = [&](bool given, std::string_view where, std::string_view with, std::string_view hint) {
         if (given)
             problems.unsupported(where, fmt::format("{} with {} is not supported", title, with), std::string(hint));
@@ -213,7 +268,7 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         problems.unsupported("peft.peft_type",
                              fmt::format("{} of peft {} is not supported", title, text_of(stack.peft)),
                              "a stack with peft 0.21 or later");
-    const bool by_sft = plan.loop.kind == LoopKind::sft && facts.kind != AdapterKind::lora && wraps_modules(facts);
+    const bool by_sft = plan.loop.kind == LoopKind::sft && !is_lora && wraps_modules(facts);
     refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::plain && !by_sft, "loop.kind",
            fmt::format("the loop {}", name_of(plan.loop.kind)),
            wraps_modules(facts) ? "trainer, sft or plain" : "trainer or plain");
@@ -225,7 +280,8 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         model.recording && model.model_type == "falcon_h1" && facts.kind == AdapterKind::ia3 && plan.load.quantization,
         "load.quantization_config", "a quantized base of falcon_h1", "a base in 16 bits");
     refuse(model.mixture.has_value(), "model", "a mixture of experts", "a network without experts");
-    refuse(!plan.load.on_device, "load.device_map", "a network that is loaded in host memory", "{\"\": 0}");
+    refuse(!plan.load.on_device && !takes_weights_apart(*plan.peft), "load.device_map",
+           "a network that is loaded in host memory", "{\"\": 0}");
     refuse(plan.load.upcast.has_value(), "load.upcast", "axolotl's casts", "leave it out");
     refuse(plan.load.cast_after_adapter.has_value(), "load.cast_after_adapter", "a cast of the whole network",
            "leave it out");
@@ -234,8 +290,8 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         problems.invalid("load.quantization_config", fmt::format("{} over packed layers stops: {}", title, words),
                          "a base in 16 bits, or LoRA");
     else
-        refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
-               "a base in 16 bits, or LoRA");
+        refuse(plan.load.quantization && (is_variant || !facts.over_packed), "load.quantization_config",
+               "a quantized base", "a base in 16 bits, or LoRA");
     const bool in_8bit = plan.load.quantization && plan.load.quantization->method == QuantMethod::int8;
     // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
     // some over 4-bit layers were compared there.

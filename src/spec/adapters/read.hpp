@@ -50,6 +50,19 @@ void check_adaption_prompt(const ModelSpec& model, const LoraPlan& plan, Problem
 /// Super-Tuning: how many entries of the module's weight are trained.
 std::int64_t supertuned_entries(const AdapterOptions& options, const NamedModule& module);
 
+/// OSF: how many ranks of the module's weight are kept as they are.
+std::int64_t osf_rank(const AdapterOptions& options, const NamedModule& module);
+
+/// BD-LoRA: which of a module's matrices are in blocks.
+struct InBlocks {
+    bool a = false, b = false;
+};
+InBlocks which_in_blocks(const BlockDiagonal& blocks, std::string_view module);
+/// What peft stops at of LoRA's variants, and modules that they were not compared on.
+void check_variant(const LoraPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems);
+/// "BD-LoRA", "TinyLoRA".
+std::string_view title_of(const LoraPlan& plan);
+
 /// IA3: whether the module's input is scaled, not its output. Throws Error (invalid) where peft asks for the modules.
 bool is_feedforward(const ModelSpec& model, const LoraPlan& plan, const std::string& module);
 
