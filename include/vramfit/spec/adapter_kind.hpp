@@ -49,6 +49,7 @@ enum class AdapterKind : std::uint8_t {
     tinylora,
     psoft,
     osf,
+    cartridge,
 };
 
 /// How GLoRA makes one of its five terms.
@@ -98,6 +99,7 @@ struct AdapterOptions {
     std::string act_fn = "relu";                       ///< PeanutConfig
     std::int64_t adapter_len = 0;                      ///< AdaptionPromptConfig
     std::int64_t adapter_layers = 0;                   ///< AdaptionPromptConfig
+    std::int64_t frozen_tokens = 1;                    ///< CartridgeConfig.num_frozen_tokens
     std::int64_t u = 64;                               ///< TinyLoraConfig
     double weight_tying = 0;                           ///< TinyLoraConfig
     bool psoft_orth = true;                            ///< PsoftConfig
@@ -132,6 +134,11 @@ struct AdapterKindFacts {
 constexpr bool wraps_modules(const AdapterKindFacts& facts) {
     return !facts.is_prompt && facts.kind != AdapterKind::trainable_tokens &&
            facts.kind != AdapterKind::adaption_prompt;
+}
+
+/// Whether virtual tokens stand in the cache of keys and values, not among the embeddings.
+constexpr bool fills_cache(AdapterKind kind) {
+    return kind == AdapterKind::prefix_tuning || kind == AdapterKind::cartridge;
 }
 
 /// All that are predicted, LoRA first.

@@ -283,6 +283,8 @@ void add_adapters(const Run& run, Network& network) {
         t->set_requires_grad(true);
         label(*t, Category::adapters);
     }
+    if (network.prompt && network.prompt->has_frozen)
+        network.prompt->parameters.front().tensor.set_requires_grad(false);
     for (const NamedParameter& p : trainable_parameters(network))
         if (!p.wrapper.empty()) label(*p.tensor, Category::adapters);
     place_parameters(network);

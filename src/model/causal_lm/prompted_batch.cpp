@@ -52,7 +52,7 @@ PromptedBatch prompted(const Run& run, const Network& network, const Batch& batc
         out.prefix_mask = moved_from_host(run.session, prefix, DType::float32);
         out.batch.attention_mask = joined(out.prefix_mask, batch.attention_mask);
     }
-    if (run.plan.peft->kind == AdapterKind::prefix_tuning) {
+    if (fills_cache(run.plan.peft->kind)) {
         out.cache = prefix_cache(run, network, rows);
         return out;
     }

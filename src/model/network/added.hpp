@@ -68,6 +68,7 @@ struct OtherAdapter {
 struct PromptEncoder {
     std::vector<AddedTensor> parameters;  ///< of the table first, then weight and bias of each linear layer
     std::int64_t tokens = 0;
+    bool has_frozen = false;  ///< the first of them is not trained
 
     const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
 };

@@ -196,14 +196,17 @@ namespace {
 
 /// Of kinds with virtual tokens.
 void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
-    if (plan.peft->kind != AdapterKind::prefix_tuning) return;
+    if (!fills_cache(plan.peft->kind)) return;
+    const AdapterKindFacts& facts = facts_of(plan.peft->kind);
     if (plan.training.gradient_checkpointing || plan.load.gradient_checkpointing)
         problems.invalid("training.gradient_checkpointing",
-                         "PREFIX_TUNING does not work with gradient checkpointing (peft)", "false");
+                         fmt::format("{} does not work with gradient checkpointing (peft)", facts.peft_type), "false");
     if (plan.batch.attention_mask == AttentionMask::absent)
-        problems.unsupported("batch.attention_mask", "prefix tuning without a mask is not supported", "ones");
+        problems.unsupported("batch.attention_mask", fmt::format("{} without a mask is not supported", facts.title),
+                             "ones");
     if (model.sliding_window)
-        problems.unsupported("model", "prefix tuning with layers that slide is not supported", "another model");
+        problems.unsupported("model", fmt::format("{} with layers that slide is not supported", facts.title),
+                             "another model");
 }
 
 /// Adapters that are made of parts of the layers' weights, which SVD or QR gives (tuners/lora/layer.py pissa_init,

@@ -44,6 +44,7 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::tinylora, "TINYLORA", "tinylora", "TinyLoRA", "r", 2, false, true, false, true},
     {AdapterKind::psoft, "PSOFT", "psoft", "PSOFT", "r", 32, false, false, false, true},
     {AdapterKind::osf, "OSF", "osf", "OSF", "", 1, false, false, false, true},
+    {AdapterKind::cartridge, "CARTRIDGE", "cartridge", "a cartridge", "", 1, true, true, true},
 };
 
 /// What a kind that is not predicted takes memory for that is known on a GPU only.

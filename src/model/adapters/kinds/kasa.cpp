@@ -21,14 +21,16 @@ Tensor kasa(const Linear& layer, const Tensor& x) {
     Tensor result = base_layer(layer, x);
     const DType dtype = result.dtype();
     const Tensor cast = to(x, adapter[0].dtype());
-    const Tensor inner = functional_linear(dropout(cast, adapter.dropout), adapter[0]);
-    result = add(result, [&] {
-        const Tensor output = [&] {
-            const Tensor scaled = mul(inner, adapter[2]);
-            return functional_linear(scaled, adapter[1]);
-        }();
-        return mul(output, 1.0);
-    }());
+    {
+        const Tensor inner = functional_linear(dropout(cast, adapter.dropout), adapter[0]);
+        result = add(result, [&] {
+            const Tensor output = [&] {
+                const Tensor scaled = mul(inner, adapter[2]);
+                return functional_linear(scaled, adapter[1]);
+            }();
+            return mul(output, 1.0);
+        }());
+    }
     return to(result, dtype);
 }
 

@@ -56,11 +56,11 @@ Tensor skew_symmetric(const Tensor& vector, const Dims& sizes, const Tensor& row
     return matrix;
 }
 
-void add_neumann_series(const Tensor& sum, const Tensor& skew, std::int64_t terms,
-                        Tensor (*product)(const Tensor& a, const Tensor& b)) {
-    if (terms <= 1) return;
+Tensor add_neumann_series(const Tensor& sum, const Tensor& skew, std::int64_t terms,
+                          Tensor (*product)(const Tensor& a, const Tensor& b)) {
+    if (terms <= 1) return {};
     add_to(sum, skew, kTwiceAddedBackward);
-    if (terms == 2) return;
+    if (terms == 2) return {};
     const Tensor squared = product(skew, skew);
     add_to(sum, squared, kTwiceAddedBackward);
     Tensor power = squared;
@@ -70,6 +70,7 @@ void add_neumann_series(const Tensor& sum, const Tensor& skew, std::int64_t term
     }
     power = product(power, skew);
     add_to(sum, power, kOnceAddedBackward);
+    return power;
 }
 
 }  // namespace vramfit::model

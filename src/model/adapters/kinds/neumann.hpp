@@ -11,8 +11,8 @@ using engine::Tensor;
 Tensor skew_symmetric(const Tensor& vector, const engine::Dims& matrix, const Tensor& rows, const Tensor& columns,
                       bool in_place);
 
-/// I + 2 Q + 2 Q^2 + ... + Q^(terms - 1), added to `sum`, which is I.
-void add_neumann_series(const Tensor& sum, const Tensor& skew, std::int64_t terms,
-                        Tensor (*product)(const Tensor& a, const Tensor& b));
+/// I + 2 Q + 2 Q^2 + ... + Q^(terms - 1), added to `sum`, which is I. Returns the last power.
+Tensor add_neumann_series(const Tensor& sum, const Tensor& skew, std::int64_t terms,
+                          Tensor (*product)(const Tensor& a, const Tensor& b));
 
 }  // namespace vramfit::model

@@ -32,12 +32,12 @@ namespace {
 Tensor matrix_of(const OtherAdapter& adapter, const Size& r) {
     const AdapterOptions& options = adapter.plan->options;
     const Tensor& weight = adapter[0];
-    Tensor matrix = weight;
+    Tensor matrix = weight, skew, identity, power;  // all have names
     if (options.psoft_orth) {
-        const Tensor skew = skew_symmetric(weight, {r, r}, adapter.buffers[0], adapter.buffers[1], false);
-        const Tensor identity = empty(weight.session(), {r, r}, weight.dtype(), Op::eye);
+        skew = skew_symmetric(weight, {r, r}, adapter.buffers[0], adapter.buffers[1], false);
+        identity = empty(weight.session(), {r, r}, weight.dtype(), Op::eye);
         matrix = clone(identity);
-        add_neumann_series(matrix, skew, options.cayley_neumann_terms, matmul);
+        power = add_neumann_series(matrix, skew, options.cayley_neumann_terms, matmul);
     }
     std::size_t next = 1;
     if (options.psoft_mag_b) matrix = mul(unsqueeze(adapter[next++], 1), matrix);
