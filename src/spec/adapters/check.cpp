@@ -209,13 +209,6 @@ void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems
                              "another model");
 }
 
-/// Adapters that are made of parts of the layers' weights, which SVD or QR gives (tuners/lora/layer.py pissa_init,
-/// olora_init).
-bool takes_weights_apart(const LoraPlan& plan) {
-    return plan.kasa || plan.init_lora_weights.starts_with("pissa") || plan.init_lora_weights == "olora" ||
-           facts_of(plan.kind).takes_apart;
-}
-
 void check_where_weights_are_taken_apart(const TrainPlan& plan, Problems& problems) {
     const bool on_host = plan.load.moved_by_trainer && !plan.distributed;
     if (!takes_weights_apart(*plan.peft) || on_host) return;

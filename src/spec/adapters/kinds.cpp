@@ -47,7 +47,7 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::cartridge, "CARTRIDGE", "cartridge", "a cartridge", "", 1, true, true, true},
 };
 
-/// What a kind that is not predicted takes memory for that is known on a GPU only.
+/// Why a kind is not predicted: what shows on a GPU only, or what it needs beside the network and rows of text.
 struct NotPredicted {
     std::string_view name;
     std::string_view why;
@@ -60,6 +60,11 @@ constexpr NotPredicted kNotPredicted[] = {
     {"waveft", "cuDNN runs its wavelet transform, and its scratch shows on a GPU only"},
     {"frod", "its sparse matrices are put in order on the GPU, which says how many entries they have"},
     {"shira", "its sparse matrices are put in order on the GPU, which says how many entries they have"},
+    {"poly", "each row has to name its task (task_ids), which rows of text do not"},
+    {"multitaskprompttuning", "each row has to name its task (task_ids), which rows of text do not"},
+    {"cpt", "the host asks the GPU which of its tokens have changed and which tokens of a row are scored"},
+    {"xlora", "it mixes adapters that were trained before, in a second pass through the network"},
+    {"shadow", "it trains a second network that runs beside the layers of the first one"},
 };
 
 /// In small letters, without underscores.

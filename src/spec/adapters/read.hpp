@@ -60,6 +60,8 @@ struct InBlocks {
 InBlocks which_in_blocks(const BlockDiagonal& blocks, std::string_view module);
 /// What peft stops at of LoRA's variants, and modules that they were not compared on.
 void check_variant(const LoraPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems);
+/// Adapters that are made of parts of the layers' weights, which SVD or QR gives.
+bool takes_weights_apart(const LoraPlan& plan);
 /// "BD-LoRA", "TinyLoRA".
 std::string_view title_of(const LoraPlan& plan);
 

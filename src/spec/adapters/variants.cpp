@@ -49,6 +49,12 @@ InBlocks which_in_blocks(const BlockDiagonal& blocks, std::string_view module) {
     return {of_a, !of_a && holds_any(module, blocks.of_b)};
 }
 
+// tuners/lora/layer.py pissa_init, olora_init.
+bool takes_weights_apart(const LoraPlan& plan) {
+    return plan.kasa || plan.init_lora_weights.starts_with("pissa") || plan.init_lora_weights == "olora" ||
+           facts_of(plan.kind).takes_apart;
+}
+
 std::string_view title_of(const LoraPlan& plan) {
     if (plan.block_diagonal) return "BD-LoRA";
     return plan.kasa ? "KaSA" : facts_of(plan.kind).title;
