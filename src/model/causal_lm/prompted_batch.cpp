@@ -26,7 +26,7 @@ Tensor joined(const Tensor& first, const Tensor& second) {
 /// DynamicCache of what get_prompt made: a copy for each layer.
 KvCachePointer prefix_cache(const Run& run, const Network& network, const Size& rows) {
     Tensor all = prefixes(run, *network.prompt, rows);
-    all = to(all, run.plan.load.dtype);
+    all = to(all, network.embed.weight.dtype());  // modeling_utils.py ModuleUtilsMixin.dtype: of the first parameter
     const ModelSpec& spec = run.spec;
     all =
         view(all, {rows, network.prompt->tokens, 2 * spec.num_hidden_layers, spec.num_key_value_heads, spec.head_dim});

@@ -276,8 +276,12 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         model.recording && model.model_type == "falcon_h1" && facts.kind == AdapterKind::ia3 && plan.load.quantization,
         "load.quantization_config", "a quantized base of falcon_h1", "a base in 16 bits");
     refuse(model.mixture.has_value(), "model", "a mixture of experts", "a network without experts");
-    refuse(!plan.load.on_device && !takes_weights_apart(*plan.peft), "load.device_map",
-           "a network that is loaded in host memory", "{\"\": 0}");
+    refuse(!plan.load.on_device && !plan.load.moved_by_trainer, "load.device_map",
+           "a network that the script moves out of host memory", "{\"\": 0}, or \"moved_by\": \"trainer\" beside it");
+    // AdaLoRA's `ranknum` in float32 stays the frozen parameter that it was made as where nothing is moved.
+    const bool stays_frozen = facts.kind == AdapterKind::adalora && plan.load.dtype == DType::float32;
+    refuse(plan.load.moved_by_trainer && (facts.kind == AdapterKind::vblora || stays_frozen), "load.moved_by",
+           "a network that Trainer moves", "\"device_map\": {\"\": 0}");
     refuse(plan.load.upcast.has_value(), "load.upcast", "axolotl's casts", "leave it out");
     refuse(plan.load.cast_after_adapter.has_value(), "load.cast_after_adapter", "a cast of the whole network",
            "leave it out");

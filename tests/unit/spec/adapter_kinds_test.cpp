@@ -192,7 +192,9 @@ TEST_CASE("adapters of parts of the weights: the network is in host memory when 
         CHECK_FALSE(refused_adapter(peft, kByTrainer));
     }
     CHECK_FALSE(refused_adapter(R"({"r": 8})", kByTrainer));
-    CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "load.device_map", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "load.device_map", R"(, "load": {"device_map": null})"));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "IA3"})", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "VBLORA"})", kUnsupported, "load.moved_by", kByTrainer));
     CHECK(is_refused(R"({"r": 8})", kInvalid, "load.moved_by", R"(, "load": {"moved_by": "trainer"})"));
     CHECK(is_refused(R"({"r": 8})", kUnsupported, "load.moved_by",
                      fmt::format(R"({}, "loop": {{"kind": "plain"}})", kByTrainer)));
