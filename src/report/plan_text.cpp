@@ -29,6 +29,8 @@ std::string lora(const LoraPlan& plan, Axes axes) {
     if (plan.use_dora) out += ", dora";
     if (!plan.options.token_indices.empty())
         out += fmt::format(", {} trained tokens", plan.options.token_indices.size());
+    if (plan.block_diagonal) out += fmt::format(", BD-LoRA in {} blocks", plan.block_diagonal->blocks);
+    if (plan.kasa) out += ", KaSA";
     if (plan.bias != LoraBias::none) out += fmt::format(", bias {}", name_of(plan.bias));
     if (!plan.modules_to_save.empty()) out += fmt::format(", saved whole: {}", fmt::join(plan.modules_to_save, " "));
     return out;
@@ -43,6 +45,9 @@ std::string other_kind(const LoraPlan& plan, bool quantized, bool eight, Axes ax
     if (facts.has_rank()) out += axes == Axes::listed ? "rank as listed " : fmt::format("r {} ", plan.r);
     if (plan.kind == AdapterKind::trainable_tokens)
         return out + fmt::format("{} of the embedding's rows", plan.options.token_indices.size());
+    if (plan.kind == AdapterKind::adaption_prompt)
+        return out + fmt::format("{} tokens in the attention of the last {} layers", plan.options.adapter_len,
+                                 plan.options.adapter_layers);
     if (facts.is_prompt) return out + fmt::format("{} virtual tokens", plan.options.virtual_tokens);
     if (plan.kind == AdapterKind::oft)
         out += plan.options.blocks == 0 ? fmt::format("blocks of {} ", plan.options.block_size)
@@ -79,7 +84,10 @@ std::string weights(const TrainPlan& plan) {
     }
     if (plan.load.upcast) out += ", norms in float32 and back";
     if (plan.prepare_kbit) out += ", prepared for k-bit training";
-    if (!plan.load.on_device) out += ", loaded in host memory first";
+    if (plan.load.moved_by_trainer)
+        out += ", loaded in host memory, moved by Trainer";
+    else if (!plan.load.on_device)
+        out += ", loaded in host memory first";
     return out;
 }
 

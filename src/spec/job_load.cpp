@@ -99,6 +99,8 @@ void read_load(ObjectReader& load, LoadPlan& plan) {
     plan.sdpa_kernel = load.choice<SdpaKernel>("sdpa_kernel", kSdpaKernelNames, Null::absent);
     ObjectReader::set(plan.sdpa_expand_kv, load.choice<bool>("sdpa_expand_kv", expansions, Null::absent));
     read_device_map(load, plan);
+    static constexpr Named<bool> movers[] = {{"script", false}, {"trainer", true}};
+    ObjectReader::set(plan.moved_by_trainer, load.choice<bool>("moved_by", movers));
     if (auto config = load.object("quantization_config", Null::absent))
         plan.quantization = read_quantization(std::move(*config));
     if (const auto bytes = load.integer("shard_size", {.low = 1}, Null::absent)) plan.shard_size = Bytes{*bytes};

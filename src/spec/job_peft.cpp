@@ -79,19 +79,20 @@ void read_initialization(ObjectReader& config, LoraPlan& plan) {
         plan.init_lora_weights = value->boolean ? "true" : "false";
         return;
     }
-    static constexpr std::string_view plain[] = {"gaussian", "orthogonal"};
-    static constexpr std::string_view others[] = {"eva", "olora", "pissa", "corda", "loftq", "lora_ga", "kasa"};
+    static constexpr std::string_view plain[] = {"gaussian", "orthogonal", "pissa", "olora"};
+    static constexpr std::string_view others[] = {"eva", "corda", "loftq", "lora_ga", "mica"};
+    const bool pissa = value->text.starts_with("pissa_niter_");
     const std::string path = config.path("init_lora_weights");
-    if (value->kind == Kind::text && std::find(std::begin(plain), std::end(plain), value->text) != std::end(plain)) {
+    if (value->kind == Kind::text &&
+        (pissa || std::find(std::begin(plain), std::end(plain), value->text) != std::end(plain))) {
         plan.init_lora_weights = value->text;
     } else if (value->kind == Kind::text &&
-               (std::find(std::begin(others), std::end(others), value->text) != std::end(others) ||
-                value->text.starts_with("pissa_niter_"))) {
+               std::find(std::begin(others), std::end(others), value->text) != std::end(others)) {
         config.problems().unsupported(path, fmt::format("the initialization '{}' is not supported", value->text),
-                                      "supported: true, false, gaussian, orthogonal");
+                                      "supported: true, false, gaussian, orthogonal, pissa, olora");
     } else {
         config.problems().invalid(path, fmt::format("unknown initialization {}", value->shown()),
-                                  "known: true, false, gaussian, orthogonal");
+                                  "known: true, false, gaussian, orthogonal, pissa, olora");
     }
 }
 
@@ -104,8 +105,8 @@ bool is_unused(const JsonValue& value) {
 void refuse_variants(ObjectReader& config) {
     for (const std::string_view key :
          {"megatron_config", "loftq_config", "eva_config", "corda_config", "lora_ga_config", "velora_config",
-          "alora_invocation_tokens", "use_qalora", "monteclora_config", "layer_replication", "use_bdlora",
-          "arrow_config", "kasa_config", "ensure_weight_tying"}) {
+          "alora_invocation_tokens", "use_qalora", "monteclora_config", "layer_replication", "arrow_config",
+          "ensure_weight_tying"}) {
         const JsonValue* value = config.value(key);
         if (value && !is_unused(*value))
             config.problems().unsupported(config.path(key), fmt::format("{} is not supported", key),
@@ -113,6 +114,23 @@ void refuse_variants(ObjectReader& config) {
     }
     for (const std::string_view key : {"megatron_core", "qalora_group_size", "runtime_config"}) config.skip(key);
     skip_saved_keys(config);
+}
+
+/// LoraConfig.use_bdlora and kasa_config; what the latter says belongs to a loss that nobody adds.
+void read_layers_of_variants(ObjectReader& config, LoraPlan& plan) {
+    if (auto blocks = config.object("use_bdlora", Null::absent)) {
+        BlockDiagonal& read = plan.block_diagonal.emplace();
+        ObjectReader::set(read.of_a, blocks->texts("target_modules_bd_a", Null::absent));
+        ObjectReader::set(read.of_b, blocks->texts("target_modules_bd_b", Null::absent));
+        ObjectReader::set(read.blocks, blocks->integer("nblocks", kRank));
+        ObjectReader::set(read.strict, blocks->boolean("match_strict"));
+        blocks->refuse_unknown();
+    }
+    if (auto kasa = config.object("kasa_config", Null::absent)) {
+        plan.kasa = true;
+        for (const std::string_view key : {"beta", "gamma"}) kasa->skip(key);
+        kasa->refuse_unknown();
+    }
 }
 
 AdapterKind read_kind(ObjectReader& config) {
@@ -162,6 +180,7 @@ LoraPlan read_lora(ObjectReader config) {
     ObjectReader::set(plan.fan_in_fan_out, config.boolean("fan_in_fan_out"));
     ObjectReader::set(plan.lora_bias, config.boolean("lora_bias"));
     read_initialization(config, plan);
+    read_layers_of_variants(config, plan);
     refuse_variants(config);
     config.refuse_unknown();
     return plan;

@@ -63,6 +63,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("sdpa_kernel", or_null(plan.sdpa_kernel));
     out.put("sdpa_expand_kv", plan.sdpa_expand_kv ? JsonValue::of("repeat_interleave") : JsonValue{});
     out.put("device_map", plan.on_device ? JsonValue::object().put("", JsonValue::of(std::int64_t{0})) : JsonValue{});
+    if (plan.moved_by_trainer) out.put("moved_by", JsonValue::of("trainer"));
     out.put("quantization_config", plan.quantization ? quantization_to_json(*plan.quantization) : JsonValue{});
     out.put("shard_size", or_null(plan.shard_size));
     out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
@@ -104,6 +105,15 @@ void put_token_indices(const AdapterOptions& options, JsonValue& out) {
     out.put("trainable_token_indices", std::move(tokens));
 }
 
+JsonValue block_diagonal(const BlockDiagonal& blocks) {
+    JsonValue out = JsonValue::object();
+    out.put("target_modules_bd_a", JsonValue::texts(blocks.of_a));
+    out.put("target_modules_bd_b", JsonValue::texts(blocks.of_b));
+    out.put("nblocks", JsonValue::of(blocks.blocks));
+    out.put("match_strict", JsonValue::of(blocks.strict));
+    return out;
+}
+
 JsonValue lora(const LoraPlan& plan) {
     if (plan.kind != AdapterKind::lora) return other_kind_to_json(plan);
     JsonValue out = JsonValue::object();
@@ -121,6 +131,8 @@ JsonValue lora(const LoraPlan& plan) {
     if (!plan.layers_pattern.empty()) out.put("layers_pattern", JsonValue::texts(plan.layers_pattern));
     put_patterns(plan, out);
     put_token_indices(plan.options, out);
+    if (plan.block_diagonal) out.put("use_bdlora", block_diagonal(*plan.block_diagonal));
+    if (plan.kasa) out.put("kasa_config", JsonValue::object());
     out.put("fan_in_fan_out", JsonValue::of(plan.fan_in_fan_out));
     out.put("lora_bias", JsonValue::of(plan.lora_bias));
     const std::string& init = plan.init_lora_weights;

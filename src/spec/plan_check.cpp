@@ -271,6 +271,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
     check_beside_other_kind(model_, plan, stack_, problems);
+    check_mover(plan, problems);
     check_precision(model_, plan, stack_, problems);
     check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);

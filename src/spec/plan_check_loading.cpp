@@ -4,6 +4,7 @@
 #include "spec/plan_check_parts.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_check.hpp"
+#include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/sizes.hpp"
 
 namespace vramfit {
@@ -30,6 +31,28 @@ bool reads_to_device(const TrainPlan& plan) {
 }
 
 }  // namespace
+
+void check_mover(const TrainPlan& plan, Problems& problems) {
+    const LoadPlan& load = plan.load;
+    if (!load.moved_by_trainer) return;
+    const auto where = "load.moved_by";
+    if (load.quantization)
+        return problems.invalid(where, "bitsandbytes quantizes on the GPU, where from_pretrained puts the network",
+                                "leave it out");
+    if (load.on_device)
+        return problems.invalid(where, "the network is loaded onto the GPU", "\"device_map\": null beside it");
+    const auto refuse = [&](bool given, std::string_view with, std::string_view hint) {
+        if (given)
+            problems.unsupported(where, fmt::format("a network that Trainer moves is not supported with {}", with),
+                                 std::string(hint));
+    };
+    refuse(plan.distributed.has_value(), "several processes, which always do it", "leave it out");
+    refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::sft,
+           fmt::format("the loop {}", name_of(plan.loop.kind)), "trainer or sft");
+    refuse(load.upcast || load.cast_after_adapter || plan.trl_casting_to_bf16, "casts of the whole network",
+           "leave them out");
+    refuse(load.num_labels > 0, "a head of labels", "a language model");
+}
 
 Bytes most_of_load(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
     const bool races = !plan.load.without_threads && stack.loader_converts_tensors() && plan.load.quantization &&

@@ -45,6 +45,9 @@ void check_tokens_are_known(const ModelSpec& model, const TrainPlan& plan, Probl
 /// Trained tokens that are none, beside a trained embedding, or another module's.
 void check_token_indices(const ModelSpec& model, const LoraPlan& plan, Problems& problems);
 
+/// Where Trainer moves what was loaded in host memory.
+void check_mover(const TrainPlan& plan, Problems& problems);
+
 /// Cut cross entropy and optimizers that step in the backward pass.
 void check_trainers_own(const TrainPlan& plan, Problems& problems);
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "trainers/adapter_kinds.hpp"
 #include "trainers/common.hpp"
 #include "trainers/keys/scripts.hpp"
@@ -235,6 +236,10 @@ void read_script_network(Reader& reader, bool by_trl, Draft& draft) {
         read_attention(reader, prefix + ".attn_implementation", draft);
     read_preparation(reader, draft);
     read_script_adapter(reader, draft);
+    // Plain LoRA takes the same memory either way.
+    const bool is_plain = !plan.peft || (plan.peft->kind == AdapterKind::lora && !takes_weights_apart(*plan.peft) &&
+                                         plan.peft->options.token_indices.empty());
+    plan.load.moved_by_trainer = !plan.load.on_device && !is_plain;
 }
 
 void read_script_rows(Reader& reader, Draft& draft) {

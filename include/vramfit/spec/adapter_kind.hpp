@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -44,10 +45,23 @@ enum class AdapterKind : std::uint8_t {
     hira,
     supertuning,
     peanut,
+    adaption_prompt,
+    tinylora,
+    psoft,
+    osf,
+    cartridge,
 };
 
 /// How GLoRA makes one of its five terms.
 enum class GloraPath : std::uint8_t { lora, vector, constant, none };
+
+/// How many of a matrix's ranks: a number, or a share of the smaller side.
+struct RankOrShare {
+    double value = 0.5;
+    bool is_share = true;
+
+    friend bool operator==(const RankOrShare&, const RankOrShare&) = default;
+};
 
 /// What only some kinds have; the others keep the values that stand here.
 struct AdapterOptions {
@@ -83,8 +97,19 @@ struct AdapterOptions {
     std::int64_t supra_r = 0;                          ///< SupertuningConfig.r: of a LoRA beside it; 0: none
     std::int64_t depth = 0;                            ///< PeanutConfig
     std::string act_fn = "relu";                       ///< PeanutConfig
-    std::vector<std::int64_t> token_indices;           ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
-    std::string tokens_of;                             ///< the module that LoraConfig names; empty: the embedding
+    std::int64_t adapter_len = 0;                      ///< AdaptionPromptConfig
+    std::int64_t adapter_layers = 0;                   ///< AdaptionPromptConfig
+    std::int64_t frozen_tokens = 1;                    ///< CartridgeConfig.num_frozen_tokens
+    std::int64_t u = 64;                               ///< TinyLoraConfig
+    double weight_tying = 0;                           ///< TinyLoraConfig
+    bool psoft_orth = true;                            ///< PsoftConfig
+    bool psoft_neumann = false;                        ///< PsoftConfig.use_cayley_neumann
+    bool psoft_mag_a = true;                           ///< PsoftConfig
+    bool psoft_mag_b = true;                           ///< PsoftConfig
+    RankOrShare effective_rank;                        ///< OSFConfig: of what is not trained
+    std::vector<std::pair<std::string, RankOrShare>> effective_ranks;  ///< OSFConfig.rank_pattern
+    std::vector<std::int64_t> token_indices;  ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
+    std::string tokens_of;                    ///< the module that LoraConfig names; empty: the embedding
 
     friend bool operator==(const AdapterOptions&, const AdapterOptions&) = default;
 };
@@ -100,13 +125,20 @@ struct AdapterKindFacts {
     bool over_packed = false;    ///< over bitsandbytes' 4-bit and 8-bit layers
     bool over_conv1d = false;    ///< over transformers' Conv1D
     bool is_prompt = false;      ///< virtual tokens in front of each row, and no module is wrapped
+    bool takes_apart = false;    ///< the weights of the layers, by SVD, when it is made
 
     bool has_rank() const { return !rank_key.empty(); }
 };
 
-/// Whether modules are wrapped: neither virtual tokens nor rows of the embedding alone.
+/// Whether modules with weights are wrapped: neither virtual tokens, rows of the embedding nor attention as a whole.
 constexpr bool wraps_modules(const AdapterKindFacts& facts) {
-    return !facts.is_prompt && facts.kind != AdapterKind::trainable_tokens;
+    return !facts.is_prompt && facts.kind != AdapterKind::trainable_tokens &&
+           facts.kind != AdapterKind::adaption_prompt;
+}
+
+/// Whether virtual tokens stand in the cache of keys and values, not among the embeddings.
+constexpr bool fills_cache(AdapterKind kind) {
+    return kind == AdapterKind::prefix_tuning || kind == AdapterKind::cartridge;
 }
 
 /// All that are predicted, LoRA first.

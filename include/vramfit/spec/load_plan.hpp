@@ -38,6 +38,7 @@ struct LoadPlan {
     std::optional<SdpaKernel> sdpa_kernel;  ///< absent: what PyTorch chooses on the card
     bool sdpa_expand_kv = false;            ///< "repeat_interleave"
     bool on_device = true;                  ///< device_map {"": 0}; false: loaded in host memory, moved afterwards
+    bool moved_by_trainer = false;          ///< what was loaded in host memory; false: by the script, at once
     std::optional<QuantizationPlan> quantization;
     std::optional<Bytes> shard_size;  ///< absent: 5 GB, tensors in order of modules
     std::optional<std::int64_t> resize_token_embeddings;

@@ -25,6 +25,15 @@ struct ModelSpec;
 
 enum class LoraBias : std::uint8_t { none, all, lora_only };
 
+/// `peft.BdLoraConfig`: modules whose names hold one of these words have A or B in blocks.
+struct BlockDiagonal {
+    std::vector<std::string> of_a, of_b;
+    std::int64_t blocks = 1;
+    bool strict = true;  ///< match_strict: no module without blocks
+
+    friend bool operator==(const BlockDiagonal&, const BlockDiagonal&) = default;
+};
+
 /// `peft.LoraConfig`, or the configuration of another kind of adapter.
 struct LoraPlan {
     AdapterKind kind = AdapterKind::lora;
@@ -44,8 +53,14 @@ struct LoraPlan {
     std::vector<std::pair<std::string, double>> alpha_pattern;
     bool fan_in_fan_out = false;
     bool lora_bias = false;
-    std::string init_lora_weights = "true";  ///< "true", "false", "gaussian", "orthogonal"
+    std::string init_lora_weights =
+        "true";  ///< "true", "false", "gaussian", "orthogonal", "pissa", "pissa_niter_4", "olora"
+    std::optional<BlockDiagonal> block_diagonal;  ///< LoraConfig.use_bdlora
+    bool kasa = false;                            ///< LoraConfig.kasa_config
     AdapterOptions options;
+
+    /// LoRA whose layers are other ones than LoRA's and DoRA's.
+    bool is_variant() const { return block_diagonal || kasa; }
 
     friend bool operator==(const LoraPlan&, const LoraPlan&) = default;
 };

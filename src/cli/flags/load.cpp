@@ -15,6 +15,8 @@ void set_dtype(Job& job, std::string_view value, const std::string& where) {
     dtype = value == "auto" ? job.model.checkpoint_dtype.value_or(DType::float32) : dtype_value_from(value, where);
 }
 
+constexpr Named<bool> kMovers[] = {{"script", false}, {"trainer", true}};
+
 constexpr PlanFlag kLoadFlags[] = {
     {"dtype", "torch_dtype", "DTYPE", nullptr, kLoad,
      "Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]",
@@ -33,6 +35,14 @@ constexpr PlanFlag kLoadFlags[] = {
          job.plan.load.sdpa_kernel = value_from(value, where, kSdpaKernelNames);
      },
      1, words_of<kSdpaKernelNames>},
+    {"moved_by", "", "WHO", nullptr, kLoad,
+     "Load in host memory, from where Trainer moves the network once adapters are made (trainer) [onto the GPU: "
+     "script]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.moved_by_trainer = value_from(value, where, kMovers);
+         if (job.plan.load.moved_by_trainer) job.plan.load.on_device = false;
+     },
+     1, words_of<kMovers>},
     {"text-only", "text_part", "BOOL", "true", kLoad,
      "Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]",
      [](Job& job, std::string_view value, const std::string& where) {

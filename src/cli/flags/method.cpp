@@ -87,7 +87,7 @@ LoraPlan& prompt(Job& job, const std::string& where) {
     LoraPlan& plan = adapters(job, where);
     if (!facts_of(plan.kind).is_prompt)
         throw Error(ErrorKind::invalid, where, fmt::format("{} has no virtual tokens", facts_of(plan.kind).title),
-                    "--adapter prompt_tuning, p_tuning or prefix_tuning in front of it");
+                    "--adapter prompt_tuning, p_tuning, prefix_tuning or cartridge in front of it");
     return plan;
 }
 
@@ -97,6 +97,14 @@ void set_virtual_tokens(Job& job, std::string_view value, const std::string& whe
 
 void set_encoder_width(Job& job, std::string_view value, const std::string& where) {
     prompt(job, where).options.encoder_hidden_size = integer_from(value, where);
+}
+
+LoraPlan& adaption_prompt(Job& job, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (plan.kind != AdapterKind::adaption_prompt)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} has no such option", facts_of(plan.kind).title),
+                    "--adapter adaption_prompt in front of it");
+    return plan;
 }
 
 /// Alone, or beside LoRA.
@@ -177,21 +185,29 @@ constexpr PlanFlag kMethodFlags[] = {
      set_method, 0, words_of<kMethods>},
     {"adapter", "peft_type", "KIND", nullptr, kMethod,
      "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, "
-     "delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, "
-     "prefix_tuning or trainable_tokens [lora]",
+     "delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, tinylora, psoft, osf, "
+     "prompt_tuning, p_tuning, prefix_tuning, cartridge, adaption_prompt or trainable_tokens [lora]",
      set_adapter, 0, adapter_words},
     {"rank", "r lora_r lora_rank", "N", nullptr, kMethod,
-     "Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, "
-     "lily, hira and peanut 32]",
+     "Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4, tinylora 2; randlora, "
+     "gralora, lily, hira, peanut and psoft 32]",
      set_rank},
     {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
     {"feedforward_modules", "", "NAME,...", nullptr, kMethod,
      "IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]",
      set_feedforward_modules},
     {"num_virtual_tokens", "", "N", nullptr, kMethod,
-     "Tokens that prompt tuning, P-tuning or prefix tuning learns [none]", set_virtual_tokens},
+     "Tokens that prompt tuning, P-tuning, prefix tuning or a cartridge learns [none]", set_virtual_tokens},
     {"encoder_hidden_size", "", "N", nullptr, kMethod, "Width of the encoder of P-tuning's virtual tokens [none]",
      set_encoder_width},
+    {"adapter_len", "", "N", nullptr, kMethod, "Tokens of adaption prompts in each layer [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adaption_prompt(job, where).options.adapter_len = integer_from(value, where);
+     }},
+    {"adapter_layers", "", "N", nullptr, kMethod, "How many of the last layers have adaption prompts [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adaption_prompt(job, where).options.adapter_layers = integer_from(value, where);
+     }},
     {"token_indices", "trainable_token_indices", "N,...", nullptr, kMethod,
      "Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]",
      set_token_indices},

@@ -89,7 +89,10 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
         space.ranks = {job.plan.peft->r};
     }
     if (!wraps_modules(adapters))
-        space.targets = {{adapters.is_prompt ? "virtual tokens" : "rows of the embedding", {}}};
+        space.targets = {{adapters.is_prompt                              ? "virtual tokens"
+                          : adapters.kind == AdapterKind::adaption_prompt ? "attention"
+                                                                          : "rows of the embedding",
+                          {}}};
     if (targets && !wraps_modules(adapters))
         throw Error(ErrorKind::invalid, "--targets", fmt::format("{} wraps no module", adapters.title), "leave it out");
     if (ranks && !adapters.has_rank())

@@ -12,6 +12,7 @@
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
+#include "model/adapters/adaption_prompt.hpp"
 #include "model/adapters/dora.hpp"
 #include "model/adapters/kinds/kinds.hpp"
 #include "model/adapters/param_wrapper.hpp"
@@ -116,6 +117,9 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
                 for (Tensor* t : {&lora->a, &lora->b}) add(*t);
     };
     for_each_module(network, Overloaded{add_table, add_linear, [](Norm&) {}, add_bare});
+    for (DecoderLayer& layer : network.layers)
+        if (layer.prompted)
+            for (Tensor& t : layer.attention_parameters.tensors) add(t);
     if (network.prompt)
         for (AddedTensor& added : network.prompt->parameters) add(added.tensor);
     return out;
@@ -257,10 +261,12 @@ void add_adapters(const Run& run, Network& network) {
         throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
     refuse_by_peft(plan, network, targets);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
-    if (plan.kind == AdapterKind::lora)
+    if (plan.kind == AdapterKind::lora && !plan.is_variant())
         adapt_targets(run, network, targets);
     else if (kind.is_prompt)
         add_prompt_encoder(run, network);
+    else if (plan.kind == AdapterKind::adaption_prompt)
+        add_adaption_prompts(run, network);
     else if (wraps_modules(kind))
         add_other_adapters(run, network, targets);
     train_biases(run.stack, network, plan.bias);
@@ -277,6 +283,8 @@ void add_adapters(const Run& run, Network& network) {
         t->set_requires_grad(true);
         label(*t, Category::adapters);
     }
+    if (network.prompt && network.prompt->has_frozen)
+        network.prompt->parameters.front().tensor.set_requires_grad(false);
     for (const NamedParameter& p : trainable_parameters(network))
         if (!p.wrapper.empty()) label(*p.tensor, Category::adapters);
     place_parameters(network);

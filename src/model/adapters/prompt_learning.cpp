@@ -1,6 +1,9 @@
 // peft 0.21.2 peft_model.py PeftModel.get_prompt, tuners/prompt_tuning/model.py PromptEmbedding,
-// tuners/p_tuning/model.py PromptEncoder, tuners/prefix_tuning/model.py PrefixEncoder.
+// tuners/p_tuning/model.py PromptEncoder, tuners/prefix_tuning/model.py PrefixEncoder, tuners/cartridge/model.py
+// CartridgeEncoder.
 #include "model/adapters/prompt_learning.hpp"
+
+#include <array>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/embedding.hpp"
@@ -41,11 +44,15 @@ void add_p_tuning(const Run& run, PromptEncoder& encoder) {
     add_parameter(run, encoder, "mlp_head.4.bias", {width});
 }
 
+/// utils/other.py _prepare_prompt_learning_config: the width of a layer's keys.
+std::int64_t width_of_keys(const ModelSpec& spec) { return spec.num_key_value_heads * spec.head_dim; }
+
+/// Keys and values of all layers.
+std::int64_t width_of_cache(const ModelSpec& spec) { return 2 * spec.num_hidden_layers * width_of_keys(spec); }
+
 void add_prefix_tuning(const Run& run, PromptEncoder& encoder) {
     const AdapterOptions& options = run.plan.peft->options;
-    // utils/other.py _prepare_prompt_learning_config: the width of a layer's keys.
-    const std::int64_t width = run.spec.num_key_value_heads * run.spec.head_dim;
-    const std::int64_t all = 2 * run.spec.num_hidden_layers * width;
+    const std::int64_t width = width_of_keys(run.spec), all = width_of_cache(run.spec);
     add_parameter(run, encoder, "embedding.weight", {encoder.tokens, options.prefix_projection ? width : all});
     if (!options.prefix_projection) return;
     const std::int64_t inside = *options.encoder_hidden_size;
@@ -53,6 +60,20 @@ void add_prefix_tuning(const Run& run, PromptEncoder& encoder) {
     add_parameter(run, encoder, "transform.0.bias", {inside});
     add_parameter(run, encoder, "transform.2.weight", {all, inside});
     add_parameter(run, encoder, "transform.2.bias", {all});
+}
+
+void add_cartridge(const Run& run, PromptEncoder& encoder) {
+    const std::int64_t frozen = run.plan.peft->options.frozen_tokens, width = width_of_cache(run.spec);
+    encoder.has_frozen = frozen > 0;
+    if (encoder.has_frozen) add_parameter(run, encoder, "frozen_embedding", {frozen, width});
+    add_parameter(run, encoder, "trainable_embedding", {encoder.tokens - frozen, width});
+}
+
+/// CartridgeEncoder.weight.
+Tensor weight_of_cartridge(const PromptEncoder& encoder) {
+    if (!encoder.has_frozen) return encoder[0];
+    const std::array<Tensor, 2> parts{encoder[0], encoder[1]};
+    return cat(parts, 0);
 }
 
 }  // namespace
@@ -63,6 +84,8 @@ void add_prompt_encoder(const Run& run, Network& network) {
     encoder.tokens = plan.options.virtual_tokens;
     if (plan.kind == AdapterKind::prefix_tuning)
         add_prefix_tuning(run, encoder);
+    else if (plan.kind == AdapterKind::cartridge)
+        add_cartridge(run, encoder);
     else if (plan.kind == AdapterKind::p_tuning)
         add_p_tuning(run, encoder);
     else if (plan.options.prompt_init == "RANDOM")
@@ -85,7 +108,13 @@ Tensor virtual_tokens(const Run& run, const PromptEncoder& encoder, const Size& 
 }
 
 Tensor prefixes(const Run& run, const PromptEncoder& encoder, const Size& rows) {
+    const bool is_cartridge = run.plan.peft->kind == AdapterKind::cartridge;
+    if (is_cartridge) weight_of_cartridge(encoder);  // where it is
     const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
+    if (is_cartridge) {
+        const Tensor whole = unsqueeze(weight_of_cartridge(encoder), 0);
+        return expand(whole, {rows, whole.size(1), whole.size(2)});
+    }
     Tensor out = engine::embedding(encoder[0], ids);
     if (!run.plan.peft->options.prefix_projection) return out;
     out = functional_linear(out, encoder[1], encoder[2]);

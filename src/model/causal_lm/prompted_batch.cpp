@@ -26,7 +26,7 @@ Tensor joined(const Tensor& first, const Tensor& second) {
 /// DynamicCache of what get_prompt made: a copy for each layer.
 KvCachePointer prefix_cache(const Run& run, const Network& network, const Size& rows) {
     Tensor all = prefixes(run, *network.prompt, rows);
-    all = to(all, run.plan.load.dtype);
+    all = to(all, network.embed.weight.dtype());  // modeling_utils.py ModuleUtilsMixin.dtype: of the first parameter
     const ModelSpec& spec = run.spec;
     all =
         view(all, {rows, network.prompt->tokens, 2 * spec.num_hidden_layers, spec.num_key_value_heads, spec.head_dim});
@@ -52,7 +52,7 @@ PromptedBatch prompted(const Run& run, const Network& network, const Batch& batc
         out.prefix_mask = moved_from_host(run.session, prefix, DType::float32);
         out.batch.attention_mask = joined(out.prefix_mask, batch.attention_mask);
     }
-    if (run.plan.peft->kind == AdapterKind::prefix_tuning) {
+    if (fills_cache(run.plan.peft->kind)) {
         out.cache = prefix_cache(run, network, rows);
         return out;
     }

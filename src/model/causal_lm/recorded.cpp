@@ -4,6 +4,7 @@
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/liger.hpp"
 #include "model/losses/cut_loss.hpp"
+#include "model/losses/loss.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/recorded/interpreter.hpp"
 

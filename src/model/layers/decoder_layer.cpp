@@ -9,6 +9,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "model/layers/attention/attention_4_40.hpp"
+#include "model/layers/attention/prompted_attention.hpp"
 #include "model/layers/experts.hpp"
 #include "model/layers/liger.hpp"
 #include "model/network/called.hpp"
@@ -84,7 +85,10 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
                         const LayerInputs& inputs) {
     const auto attend_all = [&]() -> Attended {
         if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
-        return attention_forward(run, family, layer, hidden, inputs);
+        Attended attended = attention_forward(run, family, layer, hidden, inputs);
+        if (layer.prompted)
+            attended.output = with_adaption_prompt(run, layer, hidden, inputs, std::move(attended.output));
+        return attended;
     };
     const InModule scope(run.session, parent_of(layer.o.name));
     ModuleHooks* const hooks = run.session.module_hooks;

@@ -312,6 +312,12 @@ Turned turn_neighbours(const Tensor& q, const Tensor& k, const Rotary& rotary) {
 
 }  // namespace
 
+Tensor turned_queries(const Tensor& q, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    return rotate(q, cos, sin);
+}
+
 // models/glm4/modeling_glm4.py apply_rotary_pos_emb.
 void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary) {
     rebind(q, k, turn_neighbours(q, k, rotary));

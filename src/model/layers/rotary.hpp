@@ -13,6 +13,8 @@ Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position
 /// dynamic_rope_update: frequencies of types that follow the length are made anew when it grows.
 void update_frequencies(const Network& network, const Tensor& position_ids);
 
+/// Queries alone: q * cos + rotate_half(q) * sin.
+Tensor turned_queries(const Tensor& q, const Rotary& rotary);
 /// apply_rotary_pos_emb: q -- [B, H, S, D], k -- [B, Hk, S, D]; both are rebound.
 void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary);
 /// The same with a family's own way of turning one of them.

@@ -92,8 +92,9 @@ bool waits_on_host(const Run& run) {
     const TrainPlan& plan = run.plan;
     // unsloth 2026.10.7, models/loader_utils.py prepare_device_map: each process loads on its GPU.
     if (plan.loop.kind == LoopKind::unsloth) return false;
-    return plan.distributed && !plan.distributed->load_on_device &&
-           (!plan.load.quantization || takes_packed_back(run)) && !is_partitioned(plan) && !is_tensor_parallel(plan);
+    if (!plan.distributed) return plan.load.moved_by_trainer;
+    return !plan.distributed->load_on_device && (!plan.load.quantization || takes_packed_back(run)) &&
+           !is_partitioned(plan) && !is_tensor_parallel(plan);
 }
 
 // modeling_utils.py is_fsdp_enabled.

@@ -7,6 +7,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/layers/family.hpp"
+#include "model/loading/adapter_buffers.hpp"
 #include "model/loading/load_entries.hpp"
 #include "model/network/in_module.hpp"
 
@@ -81,6 +82,7 @@ void move_to_device(const Run& run, Network& network, std::optional<DType> buffe
     if (run.spec.recording) return move_recorded(run, network, buffer_dtype);
     HostBuffers buffers(run, network, buffer_dtype);
     const bool before_norm = family_of(run.spec.model_type).rotary_before_norm;
+    const AdapterBuffers adapter_buffers(network);
     bool in_attention = false;
     bool decoder_is_moved = false;
     for (const NamedParameter& p : in_order_of_moving(named_parameters(network))) {
@@ -96,6 +98,7 @@ void move_to_device(const Run& run, Network& network, std::optional<DType> buffe
             decoder_is_moved = true;
         }
         set_data(*p.tensor, to_device(*p.tensor));
+        adapter_buffers.move_behind(p.tensor);
         if (p.tensor == &network.embed.weight && embedding_scales_itself(run))
             network.embed.scale = buffers.moved({}, buffer_dtype.value_or(run.plan.load.dtype));
     }

@@ -4,6 +4,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
+#include "model/loading/adapter_buffers.hpp"
 #include "model/loading/load_entries.hpp"
 #include "model/network/in_module.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 class Mover {
   public:
     Mover(const Run& run, Network& network, std::optional<DType> buffer_dtype)
-        : run_(run), network_(network), buffer_dtype_(buffer_dtype) {
+        : run_(run), network_(network), buffer_dtype_(buffer_dtype), adapter_buffers_(network) {
         const Tensor* const bias = bias_of_head(network);  // moved with the head, which is inside of the other's module
         for (const NamedParameter& p : named_parameters(network))
             parameters_[p.tensor == bias ? network.head.name : std::string(p.module)].push_back(p);
@@ -51,12 +52,14 @@ class Mover {
                                                                           ? Category::adapters
                                                                           : Category::weights);
             set_data(*p.tensor, to_device(*p.tensor));
+            adapter_buffers_.move_behind(p.tensor);
         }
     }
 
     const Run& run_;
     Network& network_;
     std::optional<DType> buffer_dtype_;
+    AdapterBuffers adapter_buffers_;
     std::map<std::string, std::vector<NamedParameter>, std::less<>> parameters_;
     std::set<std::string> absent_;  ///< modules of other stages of a pipeline
     std::size_t buffer_ = 0;

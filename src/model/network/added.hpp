@@ -53,6 +53,7 @@ struct OtherAdapter {
     std::vector<TiedTensor> tied;                 ///< trained, in front of the parameters
     std::vector<AddedTensor> parameters;          ///< trained, in order of registration
     std::vector<Tensor> buffers;                  ///< of this layer alone
+    bool buffers_first = false;                   ///< they stand in front of the parameters
     bool raises_buffers = true;                   ///< they stand in a BufferDict, which cast_adapter_dtype casts
     std::shared_ptr<std::vector<Tensor>> shared;  ///< of all layers
     std::string_view shared_name = {};            ///< of the first of those, if it is trained
@@ -67,6 +68,7 @@ struct OtherAdapter {
 struct PromptEncoder {
     std::vector<AddedTensor> parameters;  ///< of the table first, then weight and bias of each linear layer
     std::int64_t tokens = 0;
+    bool has_frozen = false;  ///< the first of them is not trained
 
     const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
 };

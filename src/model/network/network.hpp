@@ -133,6 +133,7 @@ struct DecoderLayer {
     LayerAttention attention = LayerAttention::full;
     bool checkpoints_parts = false;  ///< what it calls are checkpointed units by themselves
     bool turns = true;               ///< smollm3: some layers use no rotary embedding
+    bool prompted = false;           ///< attention_parameters are peft's adaption prompt and its gate
     std::vector<ModulePart> order;   ///< of registration
     Linear q, k, v, o;
     Linear qkv;           ///< q, k and v in one

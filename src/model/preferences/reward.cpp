@@ -19,6 +19,7 @@
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/inputs.hpp"
 #include "model/network/modules.hpp"
+#include "model/parallel/zero_plan.hpp"
 #include "model/preferences/metrics.hpp"
 #include "vramfit/base/error.hpp"
 

@@ -35,6 +35,21 @@ void check_module(const ModelSpec& model, const AdapterKindFacts& facts, const N
                              "modules of the decoder layers");
 }
 
+/// tuners/osf/layer.py OSFLayer.update_layer.
+void check_osf_rank(const AdapterOptions& options, const NamedModule& module, Problems& problems) {
+    const std::int64_t rank = osf_rank(options, module), smaller = std::min(module.in, module.out);
+    if (rank < 1)
+        problems.invalid("peft.effective_rank",
+                         fmt::format("`effective_rank` should be a positive integer value but the value passed is {} "
+                                     "for '{}' (peft)",
+                                     rank, module.name),
+                         "at least 1");
+    if (rank >= smaller)
+        problems.unsupported("peft.effective_rank",
+                             fmt::format("{} leaves nothing of '{}' to be trained", rank, module.name),
+                             fmt::format("at most {}", smaller - 1));
+}
+
 void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& problems) {
     const NamedModule& module = target.module;
     const auto divides = [&](std::string_view key, std::int64_t size, std::int64_t by) {
@@ -66,6 +81,13 @@ void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& pr
                              fmt::format("{} is more than the {} outputs of '{}', which peft takes in its place",
                                          target.r, module.out, module.name),
                              "a smaller one");
+    // tuners/psoft/layer.py PsoftLayer.update_layer.
+    if (plan.kind == AdapterKind::psoft && target.r > std::min(module.in, module.out))
+        problems.invalid("peft.r",
+                         fmt::format("{} is more than the smaller side of '{}', {} x {} (peft)", target.r, module.name,
+                                     module.in, module.out),
+                         "a smaller one");
+    if (plan.kind == AdapterKind::osf) check_osf_rank(plan.options, module, problems);
     // tuners/miss/layer.py MissLayer.update_layer.
     if (plan.kind == AdapterKind::miss && target.r > module.in)
         problems.invalid("peft.r",
@@ -85,6 +107,14 @@ void check_vectors(const AdapterOptions& options, Problems& problems) {
         problems.invalid("peft.topk",
                          fmt::format("{} of {} vectors cannot be chosen", options.topk, options.num_vectors),
                          "at most num_vectors");
+}
+
+/// tuners/psoft/layer.py OrthLayer.get_matrix.
+void check_rotations(const AdapterOptions& options, Problems& problems) {
+    if (options.psoft_orth && !options.psoft_neumann)
+        problems.unsupported("peft.use_cayley_neumann",
+                             "PSOFT solves linear systems by cuSOLVER in each step, whose scratch shows on a GPU only",
+                             "use_cayley_neumann: true");
 }
 
 /// tuners/gralora/config.py GraloraConfig.__post_init__.
@@ -135,9 +165,11 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
                       Problems& problems) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
     if (facts.is_prompt) return check_prompt_kind(plan, problems);
+    if (plan.kind == AdapterKind::adaption_prompt) return check_adaption_prompt(model, plan, problems);
     if (plan.kind == AdapterKind::trainable_tokens) return check_token_indices(model, plan, problems);
     if (plan.kind == AdapterKind::vblora) check_vectors(plan.options, problems);
     if (plan.kind == AdapterKind::gralora) check_blocks(plan, problems);
+    if (plan.kind == AdapterKind::psoft) check_rotations(plan.options, problems);
     if (plan.kind == AdapterKind::lily) check_sharing(plan, targets, problems);
     check_mamba_targets(model, plan, targets, problems);
     const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
@@ -164,14 +196,44 @@ namespace {
 
 /// Of kinds with virtual tokens.
 void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
-    if (plan.peft->kind != AdapterKind::prefix_tuning) return;
+    if (!fills_cache(plan.peft->kind)) return;
+    const AdapterKindFacts& facts = facts_of(plan.peft->kind);
     if (plan.training.gradient_checkpointing || plan.load.gradient_checkpointing)
         problems.invalid("training.gradient_checkpointing",
-                         "PREFIX_TUNING does not work with gradient checkpointing (peft)", "false");
+                         fmt::format("{} does not work with gradient checkpointing (peft)", facts.peft_type), "false");
     if (plan.batch.attention_mask == AttentionMask::absent)
-        problems.unsupported("batch.attention_mask", "prefix tuning without a mask is not supported", "ones");
+        problems.unsupported("batch.attention_mask", fmt::format("{} without a mask is not supported", facts.title),
+                             "ones");
     if (model.sliding_window)
-        problems.unsupported("model", "prefix tuning with layers that slide is not supported", "another model");
+        problems.unsupported("model", fmt::format("{} with layers that slide is not supported", facts.title),
+                             "another model");
+}
+
+void check_where_weights_are_taken_apart(const TrainPlan& plan, Problems& problems) {
+    const bool on_host = plan.load.moved_by_trainer && !plan.distributed;
+    if (!takes_weights_apart(*plan.peft) || on_host) return;
+    const bool by_initialization = plan.peft->kind == AdapterKind::lora && !plan.peft->kasa;
+    problems.unsupported(
+        "load.moved_by",
+        fmt::format("{} of a network that is on the GPU is not supported: cuSOLVER takes apart its weights there, and "
+                    "its scratch shows on a GPU only",
+                    by_initialization ? fmt::format("LoRA by '{}'", plan.peft->init_lora_weights)
+                                      : std::string(title_of(*plan.peft))),
+        "load in host memory, as from_pretrained does without device_map, and let Trainer move it: \"device_map\": "
+        "null, \"moved_by\": \"trainer\" (--moved_by trainer)");
+}
+
+/// Of prompts inside of attention.
+void check_beside_adaption_prompt(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    // tuners/adaption_prompt/model.py AdaptionPromptModel.__init__ keeps the network's forward as it was before trl
+    // puts in one that scores in chunks.
+    if (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks())
+        problems.invalid("peft.peft_type",
+                         "trl's SFTTrainer stops: 'CausalLMOutputWithPast' object has no attribute 'log_probs'",
+                         "Trainer, or another kind of adapters");
+    if (stack.attention_in_classes())
+        problems.unsupported("stack", "adaption prompts in attention that is a class of its own are not supported",
+                             "transformers 4.48 or later");
 }
 
 /// With which words peft or torch stops over bitsandbytes' layers; empty: it does not always.
@@ -189,8 +251,11 @@ std::string_view stops_over_packed(AdapterKind kind) {
 void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!plan.peft) return;
     const AdapterKindFacts& facts = facts_of(plan.peft->kind);
-    if (facts.kind == AdapterKind::lora && plan.peft->options.token_indices.empty()) return;
-    const std::string_view title = facts.kind == AdapterKind::lora ? "LoRA with trained tokens" : facts.title;
+    const bool is_variant = plan.peft->is_variant();
+    const bool is_lora = facts.kind == AdapterKind::lora && !is_variant;
+    check_where_weights_are_taken_apart(plan, problems);
+    if (is_lora && plan.peft->options.token_indices.empty()) return;
+    const std::string_view title = is_lora ? "LoRA with trained tokens" : title_of(*plan.peft);
     const auto refuse = [&](bool given, std::string_view where, std::string_view with, std::string_view hint) {
         if (given)
             problems.unsupported(where, fmt::format("{} with {} is not supported", title, with), std::string(hint));
@@ -199,10 +264,11 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         problems.unsupported("peft.peft_type",
                              fmt::format("{} of peft {} is not supported", title, text_of(stack.peft)),
                              "a stack with peft 0.21 or later");
-    const bool by_sft = plan.loop.kind == LoopKind::sft && facts.kind != AdapterKind::lora && wraps_modules(facts);
+    const bool by_sft = plan.loop.kind == LoopKind::sft && !is_lora && wraps_modules(facts);
     refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::plain && !by_sft, "loop.kind",
            fmt::format("the loop {}", name_of(plan.loop.kind)),
            wraps_modules(facts) ? "trainer, sft or plain" : "trainer or plain");
+    if (facts.kind == AdapterKind::adaption_prompt) check_beside_adaption_prompt(plan, stack, problems);
     refuse(plan.distributed.has_value(), "distributed", "several processes", "one process");
     refuse(model.recording && !wraps_modules(facts), "model", "a recorded network", "one of the families");
     // In a trace its scan made other copies.
@@ -210,7 +276,12 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         model.recording && model.model_type == "falcon_h1" && facts.kind == AdapterKind::ia3 && plan.load.quantization,
         "load.quantization_config", "a quantized base of falcon_h1", "a base in 16 bits");
     refuse(model.mixture.has_value(), "model", "a mixture of experts", "a network without experts");
-    refuse(!plan.load.on_device, "load.device_map", "a network that is loaded in host memory", "{\"\": 0}");
+    refuse(!plan.load.on_device && !plan.load.moved_by_trainer, "load.device_map",
+           "a network that the script moves out of host memory", "{\"\": 0}, or \"moved_by\": \"trainer\" beside it");
+    // AdaLoRA's `ranknum` in float32 stays the frozen parameter that it was made as where nothing is moved.
+    const bool stays_frozen = facts.kind == AdapterKind::adalora && plan.load.dtype == DType::float32;
+    refuse(plan.load.moved_by_trainer && (facts.kind == AdapterKind::vblora || stays_frozen), "load.moved_by",
+           "a network that Trainer moves", "\"device_map\": {\"\": 0}");
     refuse(plan.load.upcast.has_value(), "load.upcast", "axolotl's casts", "leave it out");
     refuse(plan.load.cast_after_adapter.has_value(), "load.cast_after_adapter", "a cast of the whole network",
            "leave it out");
@@ -219,16 +290,18 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
         problems.invalid("load.quantization_config", fmt::format("{} over packed layers stops: {}", title, words),
                          "a base in 16 bits, or LoRA");
     else
-        refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
-               "a base in 16 bits, or LoRA");
+        refuse(plan.load.quantization && (is_variant || !facts.over_packed), "load.quantization_config",
+               "a quantized base", "a base in 16 bits, or LoRA");
     const bool in_8bit = plan.load.quantization && plan.load.quantization->method == QuantMethod::int8;
     // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
     // some over 4-bit layers were compared there.
     const bool no_autocast = !plan.training.bf16 && !plan.training.fp16;
-    constexpr AdapterKind kCompared[] = {AdapterKind::vera,    AdapterKind::oft,  AdapterKind::miss,
-                                         AdapterKind::unilora, AdapterKind::lily, AdapterKind::beft};
+    constexpr AdapterKind kCompared[] = {AdapterKind::vera,           AdapterKind::oft,  AdapterKind::miss,
+                                         AdapterKind::unilora,        AdapterKind::lily, AdapterKind::beft,
+                                         AdapterKind::adaption_prompt};
     const bool compared = std::find(std::begin(kCompared), std::end(kCompared), facts.kind) != std::end(kCompared);
-    if (plan.load.quantization && no_autocast && (!compared || in_8bit))
+    const bool compared_in_8bit = facts.kind == AdapterKind::adaption_prompt;
+    if (plan.load.quantization && no_autocast && (!compared || (in_8bit && !compared_in_8bit)))
         refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
     refuse(in_8bit && facts.kind == AdapterKind::randlora, "load.quantization_config", "a base in 8 bits",
            "load_in_4bit");

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "spec/last_part.hpp"
 #include "spec/listed.hpp"
 #include "spec/plan_check_parts.hpp"
@@ -98,6 +99,7 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, const std::vector<
         problems.invalid("peft.layers_pattern", "is used only with layers_to_transform",
                          "give layers_to_transform too, or leave it out");
     if (targets.empty()) return refuse_no_target(model, lora, problems);
+    if (lora.is_variant()) check_variant(lora, targets, problems);
     check_token_indices(model, lora, problems);
     check_parameters(model, lora, targets, problems);
     check_mamba_targets(model, lora, targets, problems);

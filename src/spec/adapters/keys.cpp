@@ -41,6 +41,12 @@ constexpr Names kDeft = {"init_scale", "alpha", "fan_in_fan_out"};
 constexpr Names kSupertuning = {"select_top", "init_weights", "save_precomputed_indices"};
 // layer.py dispatch_default takes `r`, whatever the pattern says.
 constexpr Names kHira = {"fan_in_fan_out", "init_weights", "rank_pattern"};
+constexpr Names kTinyLora = {"projection_seed", "save_projection", "fan_in_fan_out", "init_weights", "init_v_bound"};
+constexpr Names kPsoft = {"fan_in_fan_out",          "ab_svd_init", "psoft_svd",
+                          "psoft_svd_lowrank_niter", "random_seed", "init_weights"};
+// _project_Q: the host asks how long the matrix is.
+constexpr Names kPsoftRefused = {"cayley_neumann_eps"};
+constexpr Names kOsf = {"init_weights", "target_svd_config"};
 constexpr Names kPeanut = {"scaling", "init_weights"};
 
 constexpr KindKeys kKeys[] = {
@@ -92,6 +98,13 @@ constexpr KindKeys kKeys[] = {
      .layers = false,
      .idle = kSupertuning},
     {.kind = AdapterKind::peanut, .idle = kPeanut},
+    {.kind = AdapterKind::tinylora, .dropout = "tinylora_dropout", .excludes = false, .bias = true, .idle = kTinyLora},
+    {.kind = AdapterKind::psoft,
+     .dropout = "psoft_dropout",
+     .alpha = "psoft_alpha",
+     .idle = kPsoft,
+     .refused = kPsoftRefused},
+    {.kind = AdapterKind::osf, .excludes = false, .layers = false, .idle = kOsf},
 };
 
 const KindKeys* find_keys(AdapterKind kind) {

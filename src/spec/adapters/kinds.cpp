@@ -40,9 +40,14 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::hira, "HIRA", "hira", "HiRA", "r", 32, false, true},
     {AdapterKind::supertuning, "SUPERTUNING", "supertuning", "Super-Tuning", "", 1, false, false},
     {AdapterKind::peanut, "PEANUT", "peanut", "PEANuT", "r", 32, false, false},
+    {AdapterKind::adaption_prompt, "ADAPTION_PROMPT", "adaption_prompt", "adaption prompt", "", 1, true, true},
+    {AdapterKind::tinylora, "TINYLORA", "tinylora", "TinyLoRA", "r", 2, false, true, false, true},
+    {AdapterKind::psoft, "PSOFT", "psoft", "PSOFT", "r", 32, false, false, false, true},
+    {AdapterKind::osf, "OSF", "osf", "OSF", "", 1, false, false, false, true},
+    {AdapterKind::cartridge, "CARTRIDGE", "cartridge", "a cartridge", "", 1, true, true, true},
 };
 
-/// What a kind that is not predicted takes memory for that is known on a GPU only.
+/// Why a kind is not predicted: what shows on a GPU only, or what it needs beside the network and rows of text.
 struct NotPredicted {
     std::string_view name;
     std::string_view why;
@@ -51,13 +56,15 @@ constexpr NotPredicted kNotPredicted[] = {
     {"boft", "its rotations solve linear systems by cuSOLVER, whose scratch shows on a GPU only"},
     {"c3a", "it transforms by cuFFT, whose scratch shows on a GPU only"},
     {"fourierft", "it transforms by cuFFT, whose scratch shows on a GPU only"},
-    {"tinylora", "cuSOLVER takes apart the layers' weights (SVD), and its scratch shows on a GPU only"},
-    {"psoft", "cuSOLVER takes apart the layers' weights (SVD), and its scratch shows on a GPU only"},
-    {"osf", "cuSOLVER takes apart the layers' weights (SVD), and its scratch shows on a GPU only"},
-    {"adamss", "cuSOLVER takes apart the layers' weights (SVD), and their values say how large its parts are"},
+    {"adamss", "it puts the rows of the layers' weights into clusters, whose sizes nobody knows before"},
     {"waveft", "cuDNN runs its wavelet transform, and its scratch shows on a GPU only"},
     {"frod", "its sparse matrices are put in order on the GPU, which says how many entries they have"},
     {"shira", "its sparse matrices are put in order on the GPU, which says how many entries they have"},
+    {"poly", "each row has to name its task (task_ids), which rows of text do not"},
+    {"multitaskprompttuning", "each row has to name its task (task_ids), which rows of text do not"},
+    {"cpt", "the host asks the GPU which of its tokens have changed and which tokens of a row are scored"},
+    {"xlora", "it mixes adapters that were trained before, in a second pass through the network"},
+    {"shadow", "it trains a second network that runs beside the layers of the first one"},
 };
 
 /// In small letters, without underscores.

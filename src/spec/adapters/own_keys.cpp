@@ -1,11 +1,13 @@
 // The keys that only one kind of adapters has (peft 0.21.2, tuners/*/config.py).
 #include <algorithm>
+#include <regex>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "spec/adapters/keys.hpp"
 #include "spec/adapters/read.hpp"
+#include "spec/regular_expression.hpp"
 
 namespace vramfit {
 
@@ -47,6 +49,13 @@ constexpr OwnKey kOwnKeys[] = {
     {AdapterKind::deft, "para", &AdapterOptions::para},
     {AdapterKind::deft, "init_weights", &AdapterOptions::init_weights},
     {AdapterKind::peanut, "depth", &AdapterOptions::depth, kCountOfParts},
+    {AdapterKind::tinylora, "u", &AdapterOptions::u},
+    {AdapterKind::tinylora, "weight_tying", &AdapterOptions::weight_tying},
+    {AdapterKind::psoft, "psoft_orth", &AdapterOptions::psoft_orth},
+    {AdapterKind::psoft, "psoft_mag_a", &AdapterOptions::psoft_mag_a},
+    {AdapterKind::psoft, "psoft_mag_b", &AdapterOptions::psoft_mag_b},
+    {AdapterKind::psoft, "use_cayley_neumann", &AdapterOptions::psoft_neumann},
+    {AdapterKind::psoft, "num_cayley_neumann_terms", &AdapterOptions::cayley_neumann_terms, kCountOfParts},
 };
 
 void read_key(ObjectReader& config, const OwnKey& key, AdapterOptions& options) {
@@ -154,7 +163,47 @@ void put_supertuning(const AdapterOptions& options, JsonValue& out) {
     if (options.supra_r != 0) out.put("r", JsonValue::of(options.supra_r));
 }
 
+/// OSFModel._create_and_replace, _resolve_rank: what has a point and is at most 1 is a share.
+std::optional<RankOrShare> rank_or_share(ObjectReader& config, std::string_view key) {
+    const JsonValue* const value = config.value(key);
+    if (!value || value->kind == JsonValue::Kind::null) return std::nullopt;
+    const auto number = config.real(key, {.low = 0});
+    if (!number) return std::nullopt;
+    return RankOrShare{*number, value->kind == JsonValue::Kind::real && *number <= 1};
+}
+
+void read_osf(ObjectReader& config, AdapterOptions& options) {
+    ObjectReader::set(options.effective_rank, rank_or_share(config, "effective_rank"));
+    if (auto ranks = config.object("rank_pattern", Null::absent))
+        for (const std::string& key : ranks->whole().keys)
+            if (const auto rank = rank_or_share(*ranks, key)) options.effective_ranks.emplace_back(key, *rank);
+}
+
+JsonValue to_json(const RankOrShare& rank) {
+    return rank.is_share ? JsonValue::of(rank.value) : JsonValue::of(static_cast<std::int64_t>(rank.value));
+}
+
+void put_osf(const AdapterOptions& options, JsonValue& out) {
+    out.put("effective_rank", to_json(options.effective_rank));
+    if (options.effective_ranks.empty()) return;
+    JsonValue ranks = JsonValue::object();
+    for (const auto& [pattern, rank] : options.effective_ranks) ranks.put(pattern, to_json(rank));
+    out.put("rank_pattern", std::move(ranks));
+}
+
 }  // namespace
+
+std::int64_t osf_rank(const AdapterOptions& options, const NamedModule& module) {
+    RankOrShare rank = options.effective_rank;
+    for (const auto& [pattern, other] : options.effective_ranks)
+        if (std::regex_search(module.name, regular_expression(pattern, "peft.rank_pattern"))) {
+            rank = other;
+            break;
+        }
+    const std::int64_t smaller = std::min(module.in, module.out);
+    const double wanted = rank.is_share ? static_cast<double>(smaller) * rank.value : rank.value;
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 0, smaller);
+}
 
 // tuners/supertuning/layer.py SupertuningLayer._num_trainable.
 std::int64_t supertuned_entries(const AdapterOptions& options, const NamedModule& module) {
@@ -177,6 +226,7 @@ void read_own_keys(ObjectReader& config, LoraPlan& plan) {
         case AdapterKind::deft: read_deft_method(config); break;
         case AdapterKind::supertuning: read_supertuning(config, options); break;
         case AdapterKind::peanut: read_peanut_function(config, options); break;
+        case AdapterKind::osf: read_osf(config, options); break;
         default: break;
     }
 }
@@ -196,6 +246,7 @@ void put_own_keys(const LoraPlan& plan, JsonValue& out) {
             break;
         case AdapterKind::glora: put_glora(options, out); break;
         case AdapterKind::supertuning: put_supertuning(options, out); break;
+        case AdapterKind::osf: put_osf(options, out); break;
         case AdapterKind::peanut: out.put("act_fn", JsonValue::of(std::string_view(options.act_fn))); break;
         default: break;
     }

@@ -1,5 +1,5 @@
 // Job files: peft's prompt learning, virtual tokens in front of each row (peft 0.21.2, tuners/prompt_tuning/config.py,
-// tuners/p_tuning/config.py, tuners/prefix_tuning/config.py).
+// tuners/p_tuning/config.py, tuners/prefix_tuning/config.py, tuners/cartridge/config.py).
 #include <algorithm>
 #include <array>
 
@@ -53,6 +53,9 @@ void read_prompt_kind(ObjectReader& config, LoraPlan& plan) {
     switch (plan.kind) {
         case AdapterKind::p_tuning: read_p_tuning(config, plan.options); break;
         case AdapterKind::prefix_tuning: read_prefix_tuning(config, plan.options); break;
+        case AdapterKind::cartridge:
+            ObjectReader::set(plan.options.frozen_tokens, config.integer("num_frozen_tokens", {.low = 0}));
+            break;
         default: read_prompt_tuning(config, plan.options); break;
     }
     for (const std::string_view key : kOfTheModel) config.skip(key);
@@ -67,6 +70,7 @@ JsonValue prompt_kind_to_json(const LoraPlan& plan) {
     if (plan.kind == AdapterKind::prompt_tuning)
         out.put("prompt_tuning_init", JsonValue::of(std::string_view(options.prompt_init)));
     if (plan.kind == AdapterKind::prefix_tuning) out.put("prefix_projection", JsonValue::of(options.prefix_projection));
+    if (plan.kind == AdapterKind::cartridge) out.put("num_frozen_tokens", JsonValue::of(options.frozen_tokens));
     if (options.encoder_hidden_size) out.put("encoder_hidden_size", JsonValue::of(*options.encoder_hidden_size));
     return out;
 }
@@ -78,6 +82,12 @@ void check_prompt_kind(const LoraPlan& plan, Problems& problems) {
         problems.invalid("peft.num_virtual_tokens",
                          fmt::format("{} needs the number of its virtual tokens (peft has no default)", title),
                          "num_virtual_tokens: 20, for example");
+    if (plan.kind == AdapterKind::cartridge && options.virtual_tokens > 0 &&
+        options.frozen_tokens >= options.virtual_tokens)
+        problems.invalid(
+            "peft.num_frozen_tokens",
+            fmt::format("{} of {} tokens leave none to be trained", options.frozen_tokens, options.virtual_tokens),
+            "fewer than num_virtual_tokens");
     const bool encodes = plan.kind == AdapterKind::p_tuning || options.prefix_projection;
     if (encodes && !options.encoder_hidden_size)
         problems.invalid("peft.encoder_hidden_size",

@@ -89,6 +89,7 @@ void read_other_kind(ObjectReader& config, LoraPlan& plan) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
     plan.r = facts.rank;
     if (facts.is_prompt) return read_prompt_kind(config, plan);
+    if (plan.kind == AdapterKind::adaption_prompt) return read_adaption_prompt(config, plan);
     const KindKeys& keys = keys_of(plan.kind);
     if (facts.has_rank()) ObjectReader::set(plan.r, config.integer(facts.rank_key, kAtLeastOne));
     if (!keys.alpha.empty()) ObjectReader::set(plan.lora_alpha, config.real(keys.alpha));
@@ -109,6 +110,7 @@ void read_other_kind(ObjectReader& config, LoraPlan& plan) {
 JsonValue other_kind_to_json(const LoraPlan& plan) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
     if (facts.is_prompt) return prompt_kind_to_json(plan);
+    if (plan.kind == AdapterKind::adaption_prompt) return adaption_prompt_to_json(plan);
     const KindKeys& keys = keys_of(plan.kind);
     JsonValue out = JsonValue::object();
     out.put("peft_type", JsonValue::of(facts.peft_type));

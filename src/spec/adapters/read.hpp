@@ -42,8 +42,28 @@ void read_token_indices(ObjectReader& config, std::string_view key, LoraPlan& pl
 /// What peft has no default for.
 void check_prompt_kind(const LoraPlan& plan, Problems& problems);
 
+/// The same of prompts inside of attention.
+void read_adaption_prompt(ObjectReader& config, LoraPlan& plan);
+JsonValue adaption_prompt_to_json(const LoraPlan& plan);
+void check_adaption_prompt(const ModelSpec& model, const LoraPlan& plan, Problems& problems);
+
 /// Super-Tuning: how many entries of the module's weight are trained.
 std::int64_t supertuned_entries(const AdapterOptions& options, const NamedModule& module);
+
+/// OSF: how many ranks of the module's weight are kept as they are.
+std::int64_t osf_rank(const AdapterOptions& options, const NamedModule& module);
+
+/// BD-LoRA: which of a module's matrices are in blocks.
+struct InBlocks {
+    bool a = false, b = false;
+};
+InBlocks which_in_blocks(const BlockDiagonal& blocks, std::string_view module);
+/// What peft stops at of LoRA's variants, and modules that they were not compared on.
+void check_variant(const LoraPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems);
+/// Adapters that are made of parts of the layers' weights, which SVD or QR gives.
+bool takes_weights_apart(const LoraPlan& plan);
+/// "BD-LoRA", "TinyLoRA".
+std::string_view title_of(const LoraPlan& plan);
 
 /// IA3: whether the module's input is scaled, not its output. Throws Error (invalid) where peft asks for the modules.
 bool is_feedforward(const ModelSpec& model, const LoraPlan& plan, const std::string& module);

@@ -111,6 +111,30 @@ std::span<const Row> adalora_rows() {
     return kRows;
 }
 
+// TRANSFORMERS_MODELS_TO_OSF_TARGET_MODULES_MAPPING.
+std::span<const Row> osf_rows() {
+    static const std::vector<std::string> kAll{"q_proj",    "k_proj",    "v_proj", "o_proj",
+                                               "gate_proj", "down_proj", "up_proj"};
+    static const Row kRows[] = {{"llama", kAll},
+                                {"llama4", kAll},
+                                {"mistral", kAll},
+                                {"mixtral", kAll},
+                                {"gemma", kAll},
+                                {"gemma2", kAll},
+                                {"gemma3_text", kAll},
+                                {"qwen2", kAll},
+                                {"qwen3", kAll},
+                                {"phi", kAll},
+                                {"gpt2", {"c_attn", "c_proj"}},
+                                {"bloom", {"query_key_value", "dense_4h_to_h"}},
+                                {"opt", {"q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"}},
+                                {"gptj", {"q_proj", "k_proj", "v_proj", "out_proj", "fc_in", "fc_out"}},
+                                {"gpt_neox", {"query_key_value", "dense_4h_to_h"}},
+                                {"falcon", {"query_key_value", "dense_4h_to_h"}},
+                                {"gpt_bigcode", {"c_attn", "c_proj"}}};
+    return kRows;
+}
+
 // TRANSFORMERS_MODELS_TO_BEFT_TARGET_MODULES_MAPPING.
 std::span<const Row> beft_rows() {
     static const Row kRows[] = {{"opt", {"v_proj"}},     {"gptj", {"v_proj"}},        {"gpt_neo", {"v_proj"}},
@@ -129,8 +153,10 @@ std::vector<std::string> default_targets(const ModelSpec& model, AdapterKind kin
         case AdapterKind::ln_tuning: return names_in(norm_rows(), model.model_type);
         case AdapterKind::vblora:  // TRANSFORMERS_MODELS_TO_VBLORA_TARGET_MODULES_MAPPING: the same
         case AdapterKind::adalora: return names_in(adalora_rows(), model.model_type);
+        case AdapterKind::osf: return names_in(osf_rows(), model.model_type);
         case AdapterKind::beft: return names_in(beft_rows(), model.model_type);
-        case AdapterKind::trainable_tokens: return {};  // the token embedding
+        case AdapterKind::trainable_tokens:            // the token embedding
+        case AdapterKind::adaption_prompt: return {};  // attention
         default: return default_targets(model);
     }
 }

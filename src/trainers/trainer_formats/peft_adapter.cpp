@@ -1,6 +1,7 @@
 // PEFT: adapter_config.json, alone or beside a trainer's file.
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "trainers/adapter_kinds.hpp"
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
@@ -35,11 +36,14 @@ constexpr KeyRow kPeftKeys[] = {
     {"use_qalora", KeyUse::unsupported, "QALoRA is not predicted"},
     {"alora_invocation_tokens", KeyUse::unsupported, "aLoRA is not predicted"},
     {"arrow_config", KeyUse::unsupported, "Arrow is not predicted"},
-    {"kasa_config", KeyUse::unsupported, "KaSA is not predicted"},
+    {"kasa_config", KeyUse::used, "peft.kasa_config"},
     {"velora_config", KeyUse::unsupported, "VeLoRA is not predicted"},
     {"monteclora_config", KeyUse::unsupported, "MonteCLoRA is not predicted"},
-    {"use_bdlora", KeyUse::unsupported, "BD-LoRA is not predicted"},
-    {"bdlora", KeyUse::unsupported, "BD-LoRA is not predicted"},
+    {"use_bdlora", KeyUse::used, "peft.use_bdlora"},
+    {"use_bdlora.target_modules_bd_a", KeyUse::used, "peft.use_bdlora"},
+    {"use_bdlora.target_modules_bd_b", KeyUse::used, "peft.use_bdlora"},
+    {"use_bdlora.nblocks", KeyUse::used, "peft.use_bdlora"},
+    {"use_bdlora.match_strict", KeyUse::used, "peft.use_bdlora"},
     {"lora_ga_config", KeyUse::unsupported, "LoRA-GA needs memory before training that is not predicted"},
     {"kappa_tune", KeyUse::unsupported, "KappaTune is not predicted"},
     {"loftq_config", KeyUse::unsupported, "LoftQ needs memory while loading that is not predicted"},
@@ -50,8 +54,8 @@ constexpr KeyRow kPeftKeys[] = {
 };
 
 constexpr std::string_view kPeftHarmless[] = {
-    "auto_mapping",   "inference_mode", "revision",      "peft_version",
-    "layers_pattern", "alpha_pattern",  "megatron_core", "qalora_group_size",
+    "auto_mapping",  "inference_mode", "revision",          "peft_version",     "layers_pattern",
+    "alpha_pattern", "megatron_core",  "qalora_group_size", "kasa_config.beta", "kasa_config.gamma",
 };
 
 constexpr auto kPeftHarmlessRows = harmless_rows(kPeftHarmless);
@@ -80,9 +84,33 @@ void read_peft_layers(Reader& reader, LoraPlan& lora) {
     (void)reader.texts("layers_to_transform");
 }
 
+/// BdLoraConfig, KasaConfig.
+void read_variants(Reader& reader, LoraPlan& lora) {
+    lora.kasa = reader.has("kasa_config");
+    if (!reader.has("use_bdlora")) return;
+    BlockDiagonal& blocks = lora.block_diagonal.emplace();
+    blocks.of_a = reader.texts("use_bdlora.target_modules_bd_a").value_or(std::vector<std::string>());
+    blocks.of_b = reader.texts("use_bdlora.target_modules_bd_b").value_or(std::vector<std::string>());
+    blocks.blocks = reader.integer_or("use_bdlora.nblocks", 1, {.low = 1});
+    blocks.strict = reader.boolean("use_bdlora.match_strict").value_or(true);
+}
+
+/// from_pretrained without device_map, and Trainer: the only way in which such adapters are predicted.
+void load_in_host_memory(Reader& reader, Draft& draft) {
+    if (!draft.job.plan.peft || !takes_weights_apart(*draft.job.plan.peft)) return;
+    draft.job.plan.load.on_device = false;
+    draft.job.plan.load.moved_by_trainer = true;
+    reader.note(RemarkKind::odd_value,
+                fmt::format("{} takes apart the layers' weights: the network is taken as loaded in host memory, as "
+                            "from_pretrained does without device_map, and moved by Trainer",
+                            title_of(*draft.job.plan.peft)),
+                "on a GPU the scratch of cuSOLVER is not predicted");
+}
+
 /// Where the file is alone.
 void take_defaults(Reader& reader, Draft& draft) {
     if (draft.training_read) return;
+    load_in_host_memory(reader, draft);
     draft.job.plan.training.per_device_train_batch_size = 8;  // transformers' default
     draft.job.plan.training.optim = default_optimizer(reader.stack());
     reader.note(RemarkKind::odd_value,
@@ -97,6 +125,10 @@ void read_peft_adapter(Reader& reader, Draft& draft) {
         // This key says enough of another tuner.
         std::erase_if(reader.reading().notes,
                       [](const ReadingNote& note) { return note.kind == RemarkKind::unknown_key; });
+        // Those it reads itself, where it has them.
+        std::erase_if(reader.reading().refusals, [](const Refusal& refusal) {
+            return refusal.key == "rank_pattern" || refusal.key == "exclude_modules";
+        });
         read_other_adapter(reader, "", type, draft);
         return take_defaults(reader, draft);
     }
@@ -120,6 +152,7 @@ void read_peft_adapter(Reader& reader, Draft& draft) {
         {"none", LoraBias::none}, {"all", LoraBias::all}, {"lora_only", LoraBias::lora_only}};
     if (const auto bias = choice<LoraBias>(reader, "bias", kBiases)) lora.bias = *bias;
     lora.lora_bias = reader.boolean("lora_bias").value_or(false);
+    read_variants(reader, lora);
     lora.fan_in_fan_out = reader.boolean("fan_in_fan_out").value_or(false);
     take_defaults(reader, draft);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "expect.hpp"
+#include "spec/adapters/read.hpp"
 #include "support/catch.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/job.hpp"
@@ -41,22 +42,28 @@ constexpr auto kUnsupported = ErrorKind::unsupported;
 std::string_view least_keys(AdapterKind kind) {
     switch (kind) {
         case AdapterKind::prompt_tuning:
+        case AdapterKind::cartridge:
         case AdapterKind::prefix_tuning: return R"(, "num_virtual_tokens": 20)";
         case AdapterKind::p_tuning: return R"(, "num_virtual_tokens": 20, "encoder_hidden_size": 128)";
         case AdapterKind::trainable_tokens: return R"(, "token_indices": [1, 2])";
+        case AdapterKind::adaption_prompt: return R"(, "adapter_len": 10, "adapter_layers": 4)";
+        case AdapterKind::psoft: return R"(, "use_cayley_neumann": true)";
         default: return "";
     }
 }
+
+constexpr std::string_view kByTrainer = R"(, "load": {"device_map": null, "moved_by": "trainer"})";
 
 TEST_CASE("every kind is read with the defaults of its class, written and read again") {
     for (const AdapterKindFacts& facts : adapter_kinds()) {
         INFO(facts.peft_type);
         const std::string least = fmt::format(R"({{"peft_type": "{}"{}}})", facts.peft_type, least_keys(facts.kind));
-        const Job job = job_of_adapter(least);
+        const std::string_view more = facts.takes_apart ? kByTrainer : "";
+        const Job job = job_of_adapter(least, more);
         REQUIRE(job.plan.peft);
         CHECK(job.plan.peft->kind == facts.kind);
         CHECK(job.plan.peft->r == facts.rank);
-        CHECK_FALSE(refused_adapter(least));
+        CHECK_FALSE(refused_adapter(least, more));
         CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
         CHECK(find_adapter_kind(facts.peft_type) == &facts);
     }
@@ -122,9 +129,92 @@ TEST_CASE("keys of the kinds from DeLoRA on are their own") {
     CHECK(is_refused(R"({"peft_type": "PEANUT", "act_fn": "tanh"})", kUnsupported, "/peft/act_fn"));
     CHECK(is_refused(R"({"peft_type": "SUPERTUNING", "sparsity": 1.0})", kInvalid, "/peft/sparsity"));
     CHECK(is_refused(R"({"peft_type": "SUPERTUNING", "lora_alpha": 16})", kInvalid, "/peft/lora_alpha"));
-    CHECK(is_refused(R"({"peft_type": "TINYLORA"})", kUnsupported, "/peft/peft_type"));
+    CHECK(is_refused(R"({"peft_type": "ADAMSS"})", kUnsupported, "/peft/peft_type"));
     CHECK(why_not_predicted("WaveFT").find("cuDNN") != std::string::npos);
-    CHECK(why_not_predicted("poly").empty());
+    CHECK(why_not_predicted("POLY").find("task_ids") != std::string::npos);
+    CHECK(why_not_predicted("MULTITASK_PROMPT_TUNING").find("task_ids") != std::string::npos);
+    CHECK(why_not_predicted("bone").empty());
+}
+
+TEST_CASE("adaption prompts: what they need, and the networks that they fit") {
+    const auto prompt = [](int layers, const char* more = "") {
+        return fmt::format(R"({{"peft_type": "ADAPTION_PROMPT", "adapter_len": 10, "adapter_layers": {}{}}})", layers,
+                           more);
+    };
+    CHECK_FALSE(refused_adapter(prompt(16)));
+    CHECK_FALSE(refused_adapter(prompt(12), "", "gpt2"));
+    CHECK_FALSE(refused_adapter(prompt(2, R"(, "target_modules": "self_attn")")));
+    CHECK(is_refused(prompt(17), kInvalid, "peft.adapter_layers"));
+    CHECK(is_refused(R"({"peft_type": "ADAPTION_PROMPT", "adapter_len": 10})", kInvalid, "peft.adapter_layers"));
+    CHECK(is_refused(R"({"peft_type": "ADAPTION_PROMPT", "adapter_layers": 10})", kInvalid, "peft.adapter_len"));
+    CHECK(is_refused(prompt(2, R"(, "target_modules": "mlp")"), kUnsupported, "peft.target_modules"));
+    CHECK(is_refused(prompt(2), kInvalid, "peft.peft_type", "", "qwen2.5-0.5b"));
+    // 32 heads of 128 in a width of 5,120.
+    CHECK(is_refused(prompt(2), kInvalid, "peft.peft_type", "", "devstral-small-2505"));
+    const Job job = job_of_adapter(prompt(2, R"(, "target_modules": "self_attn")"));
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+}
+
+TEST_CASE("variants of LoRA: one at a time, in blocks that divide") {
+    const auto in_blocks = [](const char* blocks, const char* targets = R"(["q_proj", "down_proj"])") {
+        return fmt::format(R"({{"r": 8, "target_modules": {}, "use_bdlora": {{{}}}}})", targets, blocks);
+    };
+    constexpr const char* kBoth =
+        R"("target_modules_bd_a": ["down_proj"], "target_modules_bd_b": ["q_proj"], "nblocks": 4)";
+    const Job job = job_of_adapter(in_blocks(kBoth));
+    REQUIRE(job.plan.peft->block_diagonal);
+    CHECK(job.plan.peft->block_diagonal->blocks == 4);
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+    CHECK_FALSE(refused_adapter(in_blocks(kBoth)));
+    CHECK(is_refused(in_blocks(kBoth, R"(["q_proj", "v_proj"])"), kInvalid, "peft.use_bdlora"));
+    CHECK(is_refused(in_blocks(R"("target_modules_bd_a": ["proj"], "target_modules_bd_b": ["q_proj"])"), kInvalid,
+                     "peft.use_bdlora"));
+    CHECK_FALSE(refused_adapter(in_blocks(R"("target_modules_bd_b": ["q_proj"], "match_strict": false)")));
+    CHECK(is_refused(in_blocks(R"("target_modules_bd_b": ["_proj"], "nblocks": 3)"), kInvalid,
+                     "peft.use_bdlora.nblocks"));
+    CHECK(is_refused(in_blocks(kBoth), kUnsupported, "peft.use_bdlora", "", "qwen2.5-0.5b"));
+    CHECK(is_refused(in_blocks(kBoth), kUnsupported, "distributed",
+                     R"(, "distributed": {"kind": "ddp", "world_size": 2})"));
+    CHECK(is_refused(in_blocks(kBoth), kUnsupported, "load.quantization_config",
+                     R"(, "load": {"quantization_config": {"load_in_4bit": true}}, "training": {"bf16": true})"));
+    CHECK(is_refused(R"({"use_dora": true, "kasa_config": {}})", kInvalid, "peft.kasa_config", kByTrainer));
+    CHECK(is_refused(R"({"r": 512, "kasa_config": {}})", kInvalid, "peft.r", kByTrainer));
+    CHECK_FALSE(refused_adapter(R"({"r": 32, "kasa_config": {"beta": 0.0001, "gamma": 0.001}})", kByTrainer));
+}
+
+TEST_CASE("adapters of parts of the weights: the network is in host memory when they are made") {
+    for (const char* peft : {R"({"peft_type": "TINYLORA"})", R"({"peft_type": "OSF"})", R"({"kasa_config": {}})",
+                             R"({"init_lora_weights": "pissa"})", R"({"init_lora_weights": "pissa_niter_4"})",
+                             R"({"init_lora_weights": "olora"})"}) {
+        INFO(peft);
+        CHECK(is_refused(peft, kUnsupported, "load.moved_by"));
+        CHECK(is_refused(peft, kUnsupported, "load.moved_by", R"(, "load": {"device_map": null})"));
+        CHECK_FALSE(refused_adapter(peft, kByTrainer));
+    }
+    CHECK_FALSE(refused_adapter(R"({"r": 8})", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "load.device_map", R"(, "load": {"device_map": null})"));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "IA3"})", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "VBLORA"})", kUnsupported, "load.moved_by", kByTrainer));
+    CHECK(is_refused(R"({"r": 8})", kInvalid, "load.moved_by", R"(, "load": {"moved_by": "trainer"})"));
+    CHECK(is_refused(R"({"r": 8})", kUnsupported, "load.moved_by",
+                     fmt::format(R"({}, "loop": {{"kind": "plain"}})", kByTrainer)));
+    CHECK(is_refused(R"({"peft_type": "PSOFT"})", kUnsupported, "peft.use_cayley_neumann", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "PSOFT", "use_cayley_neumann": true, "cayley_neumann_eps": 0.9})", kUnsupported,
+                     "/peft/cayley_neumann_eps", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "PSOFT", "psoft_orth": false, "r": 4096})", kInvalid, "peft.r", kByTrainer));
+    CHECK(is_refused(R"({"peft_type": "OSF", "effective_rank": 0})", kInvalid, "peft.effective_rank", kByTrainer));
+    CHECK(
+        is_refused(R"({"peft_type": "OSF", "effective_rank": 1.0})", kUnsupported, "peft.effective_rank", kByTrainer));
+    const Job osf = job_of_adapter(
+        R"({"peft_type": "OSF", "effective_rank": 0.25, "rank_pattern": {"q_proj": 100, "mlp": 0.5}})", kByTrainer);
+    CHECK(read_job(to_json_text(osf), "job.json", {}).plan == osf.plan);
+    const NamedModule query{"model.layers.0.self_attn.q_proj", ModuleKind::linear, 0, 2048, 2048};
+    const NamedModule up{"model.layers.0.mlp.up_proj", ModuleKind::linear, 0, 2048, 8192};
+    const NamedModule key{"model.layers.0.self_attn.k_proj", ModuleKind::linear, 0, 2048, 512};
+    CHECK(osf_rank(osf.plan.peft->options, query) == 100);
+    CHECK(osf_rank(osf.plan.peft->options, up) == 1024);
+    CHECK(osf_rank(osf.plan.peft->options, key) == 128);
+    CHECK(osf_rank({}, key) == 256);
 }
 
 TEST_CASE("what peft stops at of the kinds from DeLoRA on, and what was not compared") {
@@ -199,6 +289,10 @@ TEST_CASE("virtual tokens: what peft has no default for, and what it stops at") 
     CHECK(is_refused(prefix, kInvalid, "training.gradient_checkpointing",
                      R"(, "training": {"gradient_checkpointing": true})"));
     CHECK(is_refused(prefix, kUnsupported, "model", "", "gemma-2-2b"));
+    CHECK(is_refused(R"({"peft_type": "CARTRIDGE", "num_virtual_tokens": 4, "num_frozen_tokens": 4})", kInvalid,
+                     "peft.num_frozen_tokens"));
+    CHECK(is_refused(R"({"peft_type": "CARTRIDGE", "num_virtual_tokens": 4})", kInvalid,
+                     "training.gradient_checkpointing", R"(, "training": {"gradient_checkpointing": true})"));
     // GPT-2's table of positions has 1,024 rows.
     const char* const length = R"(, "batch": {"sequence_length": 1020})";
     CHECK(is_refused(R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 5})", kInvalid, "batch.sequence_length",

@@ -183,7 +183,7 @@ TEST_CASE("known but not predicted") {
           R"("training": {"eval_strategy": "steps", "batch_eval_metrics": true})",
           R"("training": {"neftune_noise_alpha": 5})", R"("load": {"device_map": "auto"})",
           R"("load": {"quantization_config": {"quant_method": "gptq", "bits": 4}})", R"("peft": {"peft_type": "POLY"})",
-          R"("peft": {"init_lora_weights": "pissa"})", R"("peft": {"layer_replication": [[0, 4]]})",
+          R"("peft": {"init_lora_weights": "eva"})", R"("peft": {"layer_replication": [[0, 4]]})",
           R"("peft": {"task_type": "SEQ_CLS"})", R"("loop": {"kind": "sft"}, "training": {"packing": true})"}) {
         INFO(member);
         if (std::string(member).find("gptq") == std::string::npos)

@@ -76,6 +76,7 @@ std::string word_of(const Job& job, const std::string& key) {
     if (key == "prepared") return flag(plan.prepare_kbit.has_value(), "prepared");
     if (key == "device") return flag(plan.load.on_device, "device");
     if (key == "host") return flag(!plan.load.on_device, "host");
+    if (key == "by_trainer") return flag(plan.load.moved_by_trainer, "by_trainer");
     return "unknown word";
 }
 

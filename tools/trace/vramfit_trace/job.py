@@ -27,6 +27,7 @@ DEFAULTS: Job = {
         "sdpa_kernel": None,
         "sdpa_expand_kv": None,
         "device_map": {"": 0},
+        "moved_by": "script",
         "gradient_checkpointing": False,
         "shard_size": None,
         "resize_token_embeddings": None,
@@ -146,6 +147,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "load.sdpa_kernel": (None, "flash", "efficient", "cudnn", "math"),
     "load.sdpa_expand_kv": (None, "repeat_interleave"),
     "load.device_map": ({"": 0}, None),
+    "load.moved_by": ("script", "trainer"),
     "load.text_part": (None, False),
     "load.task_type": (None, "SEQ_CLS", "TOKEN_CLS"),
     "batch.attention_mask": ("absent", "ones", "left_padded", "right_padded"),
@@ -200,6 +202,8 @@ def complete(job: Job) -> Job:
         section.update(value)
     seconds(full["loop"])
     check(full)
+    if full["load"]["moved_by"] == "script":  # of which most jobs say nothing
+        del full["load"]["moved_by"]
     for key in ("text_part", "task_type"):  # as AutoModelForCausalLM loads the model; of which most jobs say nothing
         if full["load"][key] is None:
             del full["load"][key]

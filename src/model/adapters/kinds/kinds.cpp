@@ -48,7 +48,20 @@ constexpr Method kMethods[] = {
     {AdapterKind::hira, create_hira, hira},
     {AdapterKind::peanut, create_peanut, peanut},
     {AdapterKind::supertuning, create_supertuning, supertuning},
+    {AdapterKind::tinylora, create_tinylora, tinylora},
+    {AdapterKind::psoft, create_psoft, psoft},
+    {AdapterKind::osf, create_osf, osf},
 };
+
+constexpr Method kBdLora = {AdapterKind::lora, create_bdlora, bdlora};
+constexpr Method kKasa = {AdapterKind::lora, create_kasa, kasa};
+
+const Method& method_of(const LoraPlan& plan) {
+    if (plan.block_diagonal) return kBdLora;
+    if (plan.kasa) return kKasa;
+    return *std::find_if(std::begin(kMethods), std::end(kMethods),
+                         [&](const Method& m) { return m.kind == plan.kind; });
+}
 
 [[noreturn]] void refuse_target(const std::string& name) {
     throw Error(ErrorKind::unsupported, "peft.target_modules", fmt::format("an adapter of '{}' is not supported", name),
@@ -110,8 +123,7 @@ Tensor base_layer_cloned(const Linear& layer, const Tensor& x) {
 void add_other_adapters(const Run& run, Network& network, const std::vector<LoraTarget>& targets) {
     const LoraPlan& plan = *run.plan.peft;
     if (plan.kind == AdapterKind::ln_tuning) return copy_norms(network, targets);
-    const auto* const method =
-        std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& m) { return m.kind == plan.kind; });
+    const Method& method = method_of(plan);
     const std::vector<Linear*> all = linears(network);
     const auto shared = std::make_shared<std::vector<Tensor>>();
     std::vector<NewAdapter> made;
@@ -122,15 +134,15 @@ void add_other_adapters(const Run& run, Network& network, const std::vector<Lora
         if (found == all.end()) refuse_target(target.module.name);
         Linear& layer = **found;
         OtherAdapter& adapter = layer.other.emplace();
-        adapter.forward = method->forward;
+        adapter.forward = method.forward;
         adapter.plan = &plan;
         adapter.dropout = plan.lora_dropout;
         adapter.shared = shared;
         const Size rank = target.has_own_rank ? Size(target.r) : run.sizes.rank;
         made.push_back({run, layer, target, targets, rank, adapter_dtype(run.stack, layer), adapter});
-        method->create(made.back());
+        method.create(made.back());
     }
-    if (method->finish) method->finish(made);
+    if (method.finish) method.finish(made);
 }
 
 }  // namespace vramfit::model

@@ -111,6 +111,17 @@ Tensor hira(const Linear& layer, const Tensor& x);
 void create_peanut(const NewAdapter& made);
 Tensor peanut(const Linear& layer, const Tensor& x);
 
+void create_tinylora(const NewAdapter& made);
+Tensor tinylora(const Linear& layer, const Tensor& x);
+void create_psoft(const NewAdapter& made);
+Tensor psoft(const Linear& layer, const Tensor& x);
+void create_osf(const NewAdapter& made);
+Tensor osf(const Linear& layer, const Tensor& x);
+void create_bdlora(const NewAdapter& made);
+Tensor bdlora(const Linear& layer, const Tensor& x);
+void create_kasa(const NewAdapter& made);
+Tensor kasa(const Linear& layer, const Tensor& x);
+
 void create_adalora(const NewAdapter& made);
 Tensor adalora(const Linear& layer, const Tensor& x);
 

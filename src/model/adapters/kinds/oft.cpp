@@ -10,6 +10,7 @@
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 #include "model/adapters/kinds/kinds.hpp"
+#include "model/adapters/kinds/neumann.hpp"
 
 namespace vramfit::model {
 
@@ -46,48 +47,6 @@ void create_oft(const NewAdapter& made) {
 
 namespace {
 
-// matrix[:, rows, cols] = vec: the values' gradient is grad.index(indices).
-void placed_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor rows = node.unpack(0), columns = node.unpack(1);
-    if (node.wants(0)) out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::index);
-}
-const NodeType kPlacedBackward{"IndexPutBackward0", placed_backward};
-
-/// _pytorch_skew_symmetric.
-Tensor skew_symmetric(const OtherAdapter& adapter, Size block) {
-    const Tensor& vector = adapter[0];
-    Tensor matrix = zeros(vector.session(), {vector.size(0), block, block}, vector.dtype());
-    if (needs_grad(vector)) {
-        const Ref<Node> node = make_node(vector.session(), kPlacedBackward);
-        add_edge(*node, vector);
-        for (const Tensor& indices : adapter.buffers) node->save(indices);
-        node->dims[0] = vector.sizes();
-        set_history(matrix, node);
-    }
-    matrix = sub(matrix, transpose(matrix, -2, -1));
-    return matrix;
-}
-
-// a.add_(b, alpha=2).
-void twice_added_backward(Node& node, Grads& in, Grads& out) {
-    if (node.wants(1)) out[1] = mul(in[0], 2.0);
-    if (node.wants(0)) out[0] = in[0];
-}
-const NodeType kTwiceAddedBackward{"AddBackward0", twice_added_backward};
-void once_added_backward(Node& node, Grads& in, Grads& out) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-        if (node.wants(i)) out[i] = in[0];
-}
-const NodeType kOnceAddedBackward{"AddBackward0", once_added_backward};
-
-void add_to(const Tensor& a, const Tensor& b, const NodeType& type) {
-    if (!needs_grad(a, b)) return;
-    const Ref<Node> node = make_node(a.session(), type);
-    add_edge(*node, a);
-    add_edge(*node, b);
-    set_history(a, node);
-}
-
 /// torch.bmm as autocast casts its operands.
 Tensor batched(const Tensor& a, const Tensor& b) {
     const Tensor left = autocast_to_lower(a);
@@ -97,25 +56,14 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 
 /// _cayley_batch with the Neumann series.
 Tensor rotations(const OtherAdapter& adapter, Size block) {
-    const std::int64_t terms = adapter.plan->options.cayley_neumann_terms;
     const Tensor& vector = adapter[0];
-    const Tensor skew = skew_symmetric(adapter, block);
+    const Tensor skew =
+        skew_symmetric(vector, {vector.size(0), block, block}, adapter.buffers[0], adapter.buffers[1], true);
     const Tensor sum = [&] {
         const Tensor eye = empty(vector.session(), {1, block, block}, vector.dtype(), Op::eye);
         return repeat_along(eye, 0, vector.size(0));
     }();
-    if (terms <= 1) return sum;
-    add_to(sum, skew, kTwiceAddedBackward);
-    if (terms == 2) return sum;
-    const Tensor squared = batched(skew, skew);
-    add_to(sum, squared, kTwiceAddedBackward);
-    Tensor power = squared;
-    for (std::int64_t i = 3; i < terms - 1; ++i) {
-        power = batched(power, skew);
-        add_to(sum, power, kTwiceAddedBackward);
-    }
-    power = batched(power, skew);
-    add_to(sum, power, kOnceAddedBackward);
+    add_neumann_series(sum, skew, adapter.plan->options.cayley_neumann_terms, batched);
     return sum;
 }
 

@@ -44,18 +44,22 @@ class PredictFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut", "adaption_prompt", "tinylora", "psoft", "osf", "cartridge"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, tinylora, psoft, osf, prompt_tuning, p_tuning, prefix_tuning, cartridge, adaption_prompt or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, lily, hira and peanut 32]"""
+    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4, tinylora 2; randlora, gralora, lily, hira, peanut and psoft 32]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     feedforward_modules: str | Sequence[str]
     """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: int
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
+    """Tokens that prompt tuning, P-tuning, prefix tuning or a cartridge learns [none]"""
     encoder_hidden_size: int
     """Width of the encoder of P-tuning's virtual tokens [none]"""
+    adapter_len: int
+    """Tokens of adaption prompts in each layer [none]"""
+    adapter_layers: int
+    """How many of the last layers have adaption prompts [none]"""
     token_indices: int | Sequence[int]
     """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: float
@@ -90,6 +94,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    moved_by: Literal["script", "trainer"]
+    """Load in host memory, from where Trainer moves the network once adapters are made (trainer) [onto the GPU: script]"""
     text_only: bool
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
@@ -316,7 +322,7 @@ class SweepFlags(TypedDict, total=False):
     method: str | Sequence[str]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     adapter: str | Sequence[str]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, tinylora, psoft, osf, prompt_tuning, p_tuning, prefix_tuning, cartridge, adaption_prompt or trainable_tokens [lora]"""
     rank: int | str | Sequence[int] | Sequence[str]
     """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
     oft_block_size: str | int | Sequence[int]
@@ -324,9 +330,13 @@ class SweepFlags(TypedDict, total=False):
     feedforward_modules: str | Sequence[str]
     """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: str | int | Sequence[int]
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
+    """Tokens that prompt tuning, P-tuning, prefix tuning or a cartridge learns [none]"""
     encoder_hidden_size: str | int | Sequence[int]
     """Width of the encoder of P-tuning's virtual tokens [none]"""
+    adapter_len: str | int | Sequence[int]
+    """Tokens of adaption prompts in each layer [none]"""
+    adapter_layers: str | int | Sequence[int]
+    """How many of the last layers have adaption prompts [none]"""
     token_indices: str | int | Sequence[int]
     """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: str | float | Sequence[float]
@@ -361,6 +371,8 @@ class SweepFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: str | Sequence[str]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    moved_by: str | Sequence[str]
+    """Load in host memory, from where Trainer moves the network once adapters are made (trainer) [onto the GPU: script]"""
     text_only: str | bool | Sequence[bool]
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: str | int | Sequence[int]
@@ -612,18 +624,22 @@ class PlanFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut", "adaption_prompt", "tinylora", "psoft", "osf", "cartridge"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, tinylora, psoft, osf, prompt_tuning, p_tuning, prefix_tuning, cartridge, adaption_prompt or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, lily, hira and peanut 32]"""
+    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4, tinylora 2; randlora, gralora, lily, hira, peanut and psoft 32]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     feedforward_modules: str | Sequence[str]
     """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: int
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
+    """Tokens that prompt tuning, P-tuning, prefix tuning or a cartridge learns [none]"""
     encoder_hidden_size: int
     """Width of the encoder of P-tuning's virtual tokens [none]"""
+    adapter_len: int
+    """Tokens of adaption prompts in each layer [none]"""
+    adapter_layers: int
+    """How many of the last layers have adaption prompts [none]"""
     token_indices: int | Sequence[int]
     """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: float
@@ -658,6 +674,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    moved_by: Literal["script", "trainer"]
+    """Load in host memory, from where Trainer moves the network once adapters are made (trainer) [onto the GPU: script]"""
     text_only: bool
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
@@ -938,18 +956,22 @@ class TimelineFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora", "delora", "gralora", "pvera", "unilora", "lily", "glora", "deft", "beft", "hira", "supertuning", "peanut", "adaption_prompt", "tinylora", "psoft", "osf", "cartridge"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, delora, gralora, pvera, unilora, lily, glora, deft, beft, hira, supertuning, peanut, tinylora, psoft, osf, prompt_tuning, p_tuning, prefix_tuning, cartridge, adaption_prompt or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4; randlora, gralora, lily, hira and peanut 32]"""
+    """Rank of the adapters [8; vera and pvera 256, adalora 12, miss 64, vblora and unilora 4, tinylora 2; randlora, gralora, lily, hira, peanut and psoft 32]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     feedforward_modules: str | Sequence[str]
     """IA3's modules whose input is scaled instead of the output, or none [peft's table for the model]"""
     num_virtual_tokens: int
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
+    """Tokens that prompt tuning, P-tuning, prefix tuning or a cartridge learns [none]"""
     encoder_hidden_size: int
     """Width of the encoder of P-tuning's virtual tokens [none]"""
+    adapter_len: int
+    """Tokens of adaption prompts in each layer [none]"""
+    adapter_layers: int
+    """How many of the last layers have adaption prompts [none]"""
     token_indices: int | Sequence[int]
     """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: float
@@ -984,6 +1006,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    moved_by: Literal["script", "trainer"]
+    """Load in host memory, from where Trainer moves the network once adapters are made (trainer) [onto the GPU: script]"""
     text_only: bool
     """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int

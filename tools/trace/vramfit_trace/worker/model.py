@@ -62,7 +62,7 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | N
             arguments["quantization_config"] = quantization(wanted["quantization_config"])
         model = auto_class(job).from_pretrained(folder, **arguments)
         arguments.clear()
-        if not on_device and not processes:
+        if not on_device and not processes and wanted.get("moved_by") != "trainer":
             model = model.to(DEVICE)
     if wanted["num_labels"] and model.config.pad_token_id is None:  # as scripts do it: without one it takes batches of one row
         model.config.pad_token_id = 0
