@@ -80,10 +80,10 @@ std::string code_only(std::string_view text) {
     return cursor.out;
 }
 
-std::vector<std::string> top_level_files() {
+std::vector<std::string> top_level_entries() {
     std::vector<std::string> found;
     for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(VRAMFIT_SOURCE_DIR)))
-        if (!entry.is_directory()) found.push_back(entry.path().filename().string());
+        found.push_back(entry.path().filename().string());
     std::sort(found.begin(), found.end());
     return found;
 }

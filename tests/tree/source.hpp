@@ -19,8 +19,8 @@ using Findings = std::vector<std::string>;
 /// Every file below the folders with one of the extensions (".hpp"), in order of paths.
 std::vector<Source> sources(const std::vector<std::string>& folders, const std::vector<std::string>& extensions);
 
-/// Names of the files at the top of the tree, in order.
-std::vector<std::string> top_level_files();
+/// Names of the files and folders at the top of the tree, in order.
+std::vector<std::string> top_level_entries();
 
 /// All C++ of the project: src, include, tests and bench.
 const std::vector<Source>& all_cpp();

@@ -33,15 +33,13 @@ class WithoutMasks {
         const auto [place, is_new] = made_.try_emplace({padded, full}, padded);
         if (!is_new) return place->second;
         Program program = document_.programs[padded];
-        const std::vector<const Run*> others = runs_of(document_.programs[full]);
-        std::vector<std::pair<Number, std::string>> modules;
-        for (const Run* run : others) modules.emplace_back(run->program, run->path);
+        const std::vector<Run> others = runs_of(document_.programs[full]);
         std::size_t next = 0;
         for (Instruction& instruction : program.code) {
             auto* const run = std::get_if<Run>(&instruction);
             if (!run) continue;
-            if (next == modules.size() || run->path != modules[next].second) return std::nullopt;
-            const Number other = modules[next++].first;
+            if (next == others.size() || run->path != others[next].path) return std::nullopt;
+            const Number other = others[next++].program;
             if (run->path.ends_with("self_attn")) {
                 if (!run_without(*run, other)) return std::nullopt;
                 any_ = true;
@@ -51,15 +49,15 @@ class WithoutMasks {
             if (!inner) return std::nullopt;
             run->program = *inner;
         }
-        if (next != modules.size()) return std::nullopt;
+        if (next != others.size()) return std::nullopt;
         document_.programs.push_back(std::move(program));
         return place->second = static_cast<Number>(document_.programs.size() - 1);
     }
 
-    static std::vector<const Run*> runs_of(const Program& program) {
-        std::vector<const Run*> all;
+    static std::vector<Run> runs_of(const Program& program) {
+        std::vector<Run> all;
         for (const Instruction& instruction : program.code)
-            if (const auto* run = std::get_if<Run>(&instruction)) all.push_back(run);
+            if (const auto* run = std::get_if<Run>(&instruction)) all.push_back(*run);
         return all;
     }
 
