@@ -137,15 +137,15 @@ void freeze_recorded(Network& network, const network::Document& recording) {
 /// The network's recording with the attention and the kernels that the plan asks for.
 std::shared_ptr<const network::Document> recording_of(const Run& run) {
     std::shared_ptr<const network::Document> recording = run.spec.recording;
-    if (recording && is_tensor_parallel(run.plan))
-        recording =
-            std::make_shared<const network::Document>(network::piece_of(*recording, run.plan.distributed->world_size));
-    if (recording && ring_of(run.plan))
-        recording = std::make_shared<const network::Document>(network::with_cut_sequences(*recording));
-    if (recording && run.plan.load.attention == AttentionImplementation::flash_attention_2)
-        recording = std::make_shared<const network::Document>(network::with_flash_attention(*recording));
-    if (recording && uses_liger(run))
-        recording = std::make_shared<const network::Document>(network::with_liger(*recording));
+    if (!recording) return recording;
+    const auto replace = [&](network::Document by) {
+        recording = std::make_shared<const network::Document>(std::move(by));
+    };
+    if (is_tensor_parallel(run.plan)) replace(network::piece_of(*recording, run.plan.distributed->world_size));
+    if (ring_of(run.plan)) replace(network::with_cut_sequences(*recording));
+    if (run.plan.load.attention == AttentionImplementation::flash_attention_2)
+        replace(network::with_flash_attention(*recording));
+    if (uses_liger(run)) replace(network::with_liger(*recording));
     return recording;
 }
 

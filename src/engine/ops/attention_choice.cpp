@@ -28,8 +28,8 @@ struct Params {
     bool heads_or_groups() const { return same_heads() || arguments.enable_gqa; }
 };
 
-/// check_last_dim_stride_equals_1_dense: a mask may be one that is turned (Doge's, of as many heads as there are pairs
-/// of keys and values).
+/// check_last_dim_stride_equals_1_dense, of all kernels but math: a mask may be one that is turned (Doge's, of as many
+/// heads as there are pairs of keys and values).
 bool last_dims_are_dense(const Params& q) {
     const auto is_dense = [](const Tensor& t) { return !t.defined() || t.strides()[t.dim() - 1] == 1; };
     return is_dense(q.query) && is_dense(q.key) && is_dense(q.value) && is_dense(q.mask);
@@ -41,7 +41,7 @@ bool same_head_size(const Params& q) {
 
 // can_use_flash_attention.
 bool flash_can(const Params& q) {
-    if (q.mask.defined() || !same_head_size(q) || q.head() > 256 || !last_dims_are_dense(q)) return false;
+    if (q.mask.defined() || !same_head_size(q) || q.head() > 256) return false;
     const Capability newest = q.stack.flash_attention_runs_beyond_hopper() ? Capability{12, 1} : Capability{9, 0};
     if (q.card < Capability{8, 0} || q.card > newest) return false;
     // check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120.
@@ -59,14 +59,13 @@ bool efficient_can(const Params& q) {
     const std::int64_t alignment = q.half() ? (q.card.major >= 7 ? 8 : 1) : (q.card.major >= 8 ? 4 : 1);
     if (q.query.size(-1) != q.key.size(-1) || q.head() % alignment != 0 || q.value.size(-1) % alignment != 0)
         return false;
-    if (!last_dims_are_dense(q)) return false;
     if (q.query.dtype() == DType::bfloat16 && q.card < Capability{8, 0}) return false;
     return q.same_heads() || (q.stack.efficient_attention_groups_heads() && q.heads_or_groups());
 }
 
 // can_use_cudnn_attention; check_cudnn_tensor_shapes for cuDNN 9.11 and newer.
 bool cudnn_can(const Params& q) {
-    if (q.card < Capability{8, 0} || !q.half() || !q.heads_or_groups() || !last_dims_are_dense(q)) return false;
+    if (q.card < Capability{8, 0} || !q.half() || !q.heads_or_groups()) return false;
     const std::int64_t limit = q.card == Capability{9, 0} ? 256 : 128;
     const auto fits = [&](const Tensor& t) { return t.size(-1) <= limit && t.size(-1) % 8 == 0; };
     return fits(q.query) && fits(q.value) && q.key.size(2) > 1;
@@ -74,6 +73,7 @@ bool cudnn_can(const Params& q) {
 
 bool can(SdpaKernel kernel, const Params& q) {
     if (q.arguments.forced && *q.arguments.forced != kernel) return false;
+    if (kernel != SdpaKernel::math && !last_dims_are_dense(q)) return false;
     switch (kernel) {
         case SdpaKernel::flash: return flash_can(q);
         case SdpaKernel::efficient: return efficient_can(q);

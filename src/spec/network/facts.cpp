@@ -49,8 +49,9 @@ bool is_set(const Document& document, std::string_view key) {
 }  // namespace
 
 Facts facts_of(const Document& document) {
-    return {.has_towers = !decoder_beside_towers(document).empty(),
-            .has_text_config = !decoder_beside_towers(document).empty() || document.model_type == "fuyu",
+    const bool has_towers = !decoder_beside_towers(document).empty();
+    return {.has_towers = has_towers,
+            .has_text_config = has_towers || document.model_type == "fuyu",
             .rescales_weights = is_set(document, "rescale_prenorm_residual"),
             .layers_share_parameters = !shared_by_layers(document).empty(),
             .has_several_lists = has_several_lists(document),

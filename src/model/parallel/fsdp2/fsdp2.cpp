@@ -27,16 +27,18 @@ std::string_view path_of_layer(const Network& network, std::size_t layer) {
 
 /// _find_final_norm looks among the children of what `base_model_prefix` names. With adapters "model" is LoraModel's,
 /// in which there is none; other prefixes lead through it to the network's own.
+bool is_found(const Run& run, std::string_view norm) {
+    return !norm.empty() && !(run.plan.peft && norm.starts_with("model."));
+}
+
 Norm* norm_in_tail(const Run& run, Network& network) {
     Norm* const norm = final_norm(network);
-    return norm && run.plan.peft && norm->name.starts_with("model.") ? nullptr : norm;
+    return norm && is_found(run, norm->name) ? norm : nullptr;
 }
 
 /// The same of a norm without parameters.
 bool has_norm_in_tail(const Run& run, const Norm* norm) {
-    if (norm || !run.spec.recording) return norm != nullptr;
-    const std::string path = network::final_norm(*run.spec.recording);
-    return !path.empty() && !(run.plan.peft && path.starts_with("model."));
+    return run.spec.recording ? is_found(run, network::final_norm(*run.spec.recording)) : norm != nullptr;
 }
 
 /// accelerate 1.15 utils/fsdp_utils.py fsdp2_apply_ac wraps layers. axolotl 0.18 asks for accelerate 1.13, which wraps
@@ -214,7 +216,7 @@ void Fsdp2::after_layer(std::size_t layer, const Tensor& hidden) {
 }
 
 // Of a group of modules, the first one's hook gathers and the last one's lets go.
-// torch 2.11 distributed/_composable/contract.py, _fsdp_state.py _register_group_forward_hooks: the group is entered
+// torch 2.11 fsdp/_fully_shard/_fsdp_state.py _register_group_forward_hooks: the group is entered
 // once, with the first of its modules (NanoChat's norm is called before the layers, too).
 Tensor Fsdp2::before_norm(const Tensor& hidden) {
     if (!embedding_ || !enters_at_norm_ || std::exchange(in_tail_, true)) return hidden;

@@ -10,7 +10,6 @@
 #include "model/loading/load.hpp"
 #include "model/network/modules.hpp"
 #include "model/recorded/model.hpp"
-#include "spec/network/rewritten/stage.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -86,15 +85,17 @@ void wait_for(Session& session, const PeerWork& work) {
 }
 
 PipelineStage::PipelineStage(const Run& run, const Network& whole, std::int64_t index, std::int64_t count)
-    : run_(run), index_(index), count_(count), network_(part_of(whole, layers_of(run, index, count))) {
+    : run_(run),
+      index_(index),
+      count_(count),
+      layers_(layers_of(run, index, count)),
+      network_(part_of(whole, layers_)) {
     if (run.recorded) {
-        recording_ = std::make_shared<const network::Document>(
-            network::stage_of(*run.spec.recording, layers_of(run, index, count)));
+        recording_ = std::make_shared<const network::Document>(network::stage_of(*run.spec.recording, layers_));
         recorded_ = std::make_shared<RecordedModel>(*recording_);
         recorded_->bind(network_);
         run_.recorded = recorded_.get();
     }
-    last_layer_ = static_cast<std::int32_t>(layers_of(run, index, count).end) - 1;
     move_to_device(run, network_);
 }
 
@@ -157,7 +158,8 @@ void PipelineStage::backward(const Tensor& loss, const Place& place) {
     const Tensor output = std::exchange(outputs_[place.micro], {});
     outputs_.erase(place.micro);
     const PhaseKind kind = is_last() ? PhaseKind::backward_loss : PhaseKind::backward_layer;
-    session.recorder.begin({kind, place.step, place.micro, is_last() ? -1 : last_layer_});
+    session.recorder.begin(
+        {kind, place.step, place.micro, is_last() ? -1 : static_cast<std::int32_t>(layers_.end) - 1});
     const auto micro = static_cast<std::size_t>(place.micro);
     if (is_last())
         engine::backward(loss);

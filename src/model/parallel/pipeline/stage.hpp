@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/causal_lm/causal_lm.hpp"
-#include "spec/network/document.hpp"
+#include "spec/network/rewritten/stage.hpp"
 
 namespace vramfit::model {
 
@@ -62,7 +62,7 @@ class PipelineStage {
     Run run_;
     std::int64_t index_;
     std::int64_t count_;
-    std::int32_t last_layer_ = 0;
+    network::StageLayers layers_;
     Network network_;
     std::shared_ptr<const network::Document> recording_;  ///< of the stage; null: the family's own forward
     std::shared_ptr<RecordedModel> recorded_;

@@ -4,12 +4,19 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "spec/network/document.hpp"
 
 namespace vramfit::network {
+
+/// Another program of the document: its number.
+inline Number add(Document& document, Program program) {
+    document.programs.push_back(std::move(program));
+    return static_cast<Number>(document.programs.size() - 1);
+}
 
 inline Argument value(Number number) {
     Argument out;
@@ -20,6 +27,12 @@ inline Argument value(Number number) {
 
 inline bool is_value(const Argument& argument, std::optional<Number> number) {
     return argument.is(Argument::Kind::value) && number && argument.value == *number;
+}
+
+/// A call of a module; null: the instruction is none.
+inline const Run* module_run(const Instruction& instruction) {
+    const auto* run = std::get_if<Run>(&instruction);
+    return run && run->kind == Run::Kind::module ? run : nullptr;
 }
 
 inline bool is_call(const Instruction& instruction, std::string_view function) {

@@ -50,8 +50,7 @@ class WithoutMasks {
             run->program = *inner;
         }
         if (next != others.size()) return std::nullopt;
-        document_.programs.push_back(std::move(program));
-        return place->second = static_cast<Number>(document_.programs.size() - 1);
+        return place->second = add(document_, std::move(program));
     }
 
     static std::vector<Run> runs_of(const Program& program) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/listed.hpp"
 #include "spec/network/rewritten/calls.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -41,8 +42,7 @@ void give_rows(std::vector<Argument>& sizes) {
 /// Sizes that the call itself names behind the tensor.
 void give_rows(Call& call) {
     constexpr std::string_view kNamesSizes[] = {"torch.Tensor.expand", "torch.Tensor.view", "torch.Tensor.reshape"};
-    if (std::find(std::begin(kNamesSizes), std::end(kNamesSizes), call.function) == std::end(kNamesSizes)) return;
-    if (call.arguments.size() < 2) return;
+    if (!is_listed(kNamesSizes, call.function) || call.arguments.size() < 2) return;
     Argument& first = call.arguments[1];
     if (is_one(first)) first = formula("B");
     if (first.is(Kind::list)) give_rows(first.items);
@@ -156,31 +156,26 @@ const GivenPositions::Made& GivenPositions::with_rows(Number number, const std::
     }
     Made made;
     for (const Number left : program.left()) made.left.push_back(from[left] == From::positions);
-    made.program = static_cast<Number>(document_.programs.size());
-    document_.programs.push_back(std::move(program));
+    made.program = add(document_, std::move(program));
     return made_.emplace(key, std::move(made)).first->second;
 }
 
 std::optional<Number> GivenPositions::in(Number number) {
-    const auto add = [&](Program program) {
-        document_.programs.push_back(std::move(program));
-        return static_cast<Number>(document_.programs.size() - 1);
-    };
     Program program = document_.programs[number];
     if (const std::optional<Number> counted = counted_positions(program)) {
         make_input(program, *counted);
         program.inputs.push_back(positions_input(*counted));
-        return with_rows(add(std::move(program)), {*counted}).program;
+        return with_rows(add(document_, std::move(program)), {*counted}).program;
     }
     for (Instruction& instruction : program.code) {
-        auto* const run = std::get_if<Run>(&instruction);
-        if (!run || run->kind != Run::Kind::module) continue;
+        if (!module_run(instruction)) continue;
+        auto* const run = &std::get<Run>(instruction);
         const std::optional<Number> inner = in(run->program);
         if (!inner) continue;
         run->program = *inner;
         run->given.push_back(program.values);
         program.inputs.push_back(positions_input(program.values++));
-        return add(std::move(program));
+        return add(document_, std::move(program));
     }
     return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,7 @@ class GivenPositions {
     explicit GivenPositions(Document& document) : document_(document) {}
 
     /// The program with an input `position_ids` [B, S], in place of those that it, or one that it runs, counts for one
-    /// row; null: none does. Throws Error (unsupported) where what is made of them is read on the host.
+    /// row; nothing: none does. Throws Error (unsupported) where what is made of them is read on the host.
     std::optional<Number> in(Number program);
 
   private:

@@ -86,8 +86,8 @@ Program normed(Program program, bool in_place) {
 }
 
 bool is_module(const Instruction& instruction, std::string_view path) {
-    const auto* run = std::get_if<Run>(&instruction);
-    return run && run->kind == Run::Kind::module && run->path == path;
+    const Run* const run = module_run(instruction);
+    return run && run->path == path;
 }
 
 /// LigerSwiGLUMLP.forward, LigerGEGLUMLP.forward: gate_proj, up_proj and their product, which the activation is part
@@ -185,8 +185,7 @@ void patch_norms(Document& document, const Patches& patches) {
             if (norm == patches.norms.end()) continue;
             const auto [place, is_new] = made.try_emplace({run->program, norm->in_place}, 0);
             if (is_new) {
-                place->second = static_cast<Number>(document.programs.size());
-                document.programs.push_back(normed(document.programs[run->program], norm->in_place));
+                place->second = add(document, normed(document.programs[run->program], norm->in_place));
                 run = &std::get<Run>(document.programs[i].code[at]);
             }
             run->program = place->second;

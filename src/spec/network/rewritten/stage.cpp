@@ -59,7 +59,7 @@ class Stage {
             if (!run || run->path != base_) continue;
             if (!layers_.has_embedding()) rename_input(program, ids_of(program));
             run->program = base(run->program);
-            return add(std::move(program));
+            return add(document_, std::move(program));
         }
         refuse("whose layers are not in a module of their own");
     }
@@ -69,11 +69,6 @@ class Stage {
         throw Error(ErrorKind::unsupported, document_.file,
                     fmt::format("a network {} is not supported in a pipeline", what),
                     "another way to use several GPUs");
-    }
-
-    Number add(Program program) {
-        document_.programs.push_back(std::move(program));
-        return static_cast<Number>(document_.programs.size() - 1);
     }
 
     Number ids_of(const Program& program) const {
@@ -87,12 +82,19 @@ class Stage {
             if (input.what.value == ids) input.name = "inputs_embeds";
     }
 
+    bool runs(const Instruction& instruction, std::string_view module) const {
+        const Run* const run = module_run(instruction);
+        return run && path_inside(base_, run->path) == module;
+    }
+
     /// Which layer a call runs, also one that checkpoints it.
     std::optional<std::size_t> layer_of(const Instruction& instruction) const {
-        const auto* run = std::get_if<Run>(&instruction);
-        if (run && run->kind == Run::Kind::checkpoint && !document_.programs[run->program].code.empty())
-            run = std::get_if<Run>(&document_.programs[run->program].code.front());
-        if (!run || run->kind != Run::Kind::module) return std::nullopt;
+        const auto* outer = std::get_if<Run>(&instruction);
+        const bool is_checkpoint = outer && outer->kind == Run::Kind::checkpoint;
+        const std::vector<Instruction>* const inside =
+            is_checkpoint ? &document_.programs[outer->program].code : nullptr;
+        const Run* const run = module_run(inside && !inside->empty() ? inside->front() : instruction);
+        if (!run) return std::nullopt;
         const auto found = std::find(paths_.begin(), paths_.end(), path_inside(base_, run->path));
         if (found == paths_.end()) return std::nullopt;
         return static_cast<std::size_t>(found - paths_.begin());
@@ -103,15 +105,13 @@ class Stage {
         if (!layers_.has_embedding()) give_embedded(program);
         drop_layers_before(program);
         drop_all_behind(program);
-        return add(std::move(program));
+        return add(document_, std::move(program));
     }
 
     /// inputs_embeds in place of what the embedding makes of token ids.
     void give_embedded(Program& program) const {
-        const auto call = std::find_if(program.code.begin(), program.code.end(), [&](const Instruction& one) {
-            const auto* run = std::get_if<Run>(&one);
-            return run && run->kind == Run::Kind::module && path_inside(base_, run->path) == embedding_;
-        });
+        const auto call = std::find_if(program.code.begin(), program.code.end(),
+                                       [&](const Instruction& one) { return runs(one, embedding_); });
         if (call == program.code.end()) refuse("whose embedding is not called as a module");
         const auto& run = std::get<Run>(*call);
         const Number ids = run.given.at(0), embedded = run.results.at(0);
@@ -168,10 +168,8 @@ class Stage {
     void drop_all_behind(Program& program) const {
         if (layers_.has_head()) return;
         const std::optional<Chain> chain = drop(program, [&](const Instruction& one) {
-            const auto* run = std::get_if<Run>(&one);
             const std::optional<std::size_t> layer = layer_of(one);
-            const bool is_norm = run && run->kind == Run::Kind::module && path_inside(base_, run->path) == norm_;
-            return is_norm || (layer && *layer >= layers_.end);
+            return runs(one, norm_) || (layer && *layer >= layers_.end);
         });
         if (!chain) refuse("whose layers are not in a module of their own");
         forget(program.code, chain->made);
