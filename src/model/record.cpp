@@ -31,6 +31,7 @@
 #include "spec/network/rewritten/context_parallel.hpp"
 #include "spec/network/rewritten/flash_attention.hpp"
 #include "spec/network/rewritten/liger.hpp"
+#include "spec/network/rewritten/logits_alone.hpp"
 #include "spec/network/rewritten/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
@@ -135,8 +136,8 @@ void freeze_recorded(Network& network, const network::Document& recording) {
 }
 
 /// The network's recording with the attention and the kernels that the plan asks for.
-std::shared_ptr<const network::Document> recording_of(const Run& run) {
-    std::shared_ptr<const network::Document> recording = run.spec.recording;
+std::shared_ptr<const network::Document> recording_of(const Run& run, const ModelSpec& spec) {
+    std::shared_ptr<const network::Document> recording = spec.recording;
     if (!recording) return recording;
     const auto replace = [&](network::Document by) {
         recording = std::make_shared<const network::Document>(std::move(by));
@@ -146,6 +147,7 @@ std::shared_ptr<const network::Document> recording_of(const Run& run) {
     if (run.plan.load.attention == AttentionImplementation::flash_attention_2)
         replace(network::with_flash_attention(*recording));
     if (uses_liger(run)) replace(network::with_liger(*recording));
+    if (is_preference(run.plan.loop.kind)) replace(network::with_logits_alone(*recording));
     return recording;
 }
 
@@ -174,7 +176,7 @@ void run_all(const Run& stored) {
     Network network = load({session, spec, stored.plan, stored.stack, stored.sizes, nullptr, nullptr, stored.unsloth});
     if (unsloth) end_load(stored, network);
     place_parameters(network);
-    const std::shared_ptr<const network::Document> recording = recording_of(stored);
+    const std::shared_ptr<const network::Document> recording = recording_of(stored, spec);
     std::optional<RecordedModel> recorded;
     if (recording) recorded.emplace(*recording).bind(network);
     EvaluatedNetworks evaluated_networks;

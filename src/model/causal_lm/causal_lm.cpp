@@ -272,8 +272,8 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     if (run.recorded && cache)
         throw Error(ErrorKind::unsupported, "training.use_cache",
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
-    if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     if (classifies_rows(run)) return classified(run, network, batch, place);
+    if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     const Family& family = family_of(run.spec.model_type);
     RouterOutputs routers;
     std::vector<Tensor> hidden_states;

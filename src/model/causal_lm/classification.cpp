@@ -3,6 +3,7 @@
 #include "model/causal_lm/classification.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <variant>
 
@@ -17,6 +18,7 @@
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/liger.hpp"
 #include "model/network/modules.hpp"
+#include "spec/network/rewritten/score.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -118,6 +120,9 @@ ModelSpec spec_of_classifier(const ModelSpec& spec, std::int64_t num_labels, boo
     out.num_labels = num_labels;
     out.labels_tokens = labels_tokens;
     out.tie_word_embeddings = false;
+    if (spec.recording)
+        out.recording =
+            std::make_shared<const network::Document>(network::with_score(*spec.recording, num_labels, labels_tokens));
     return out;
 }
 
@@ -133,7 +138,11 @@ void refuse_token_classes(const Run& run, std::vector<Problem>& problems) {
     constexpr std::string_view kGeneric[] = {"arcee", "gemma", "gemma2", "glm4",     "llama",   "mistral",   "nemotron",
                                              "phi3",  "qwen2", "qwen3",  "seed_oss", "smollm3", "starcoder2"};
     const TrainPlan& plan = run.plan;
-    if (std::find(std::begin(kGeneric), std::end(kGeneric), run.spec.model_type) == std::end(kGeneric))
+    const auto& recording = run.spec.recording;
+    const bool is_known =
+        recording ? network::scores_tokens(*recording)
+                  : std::find(std::begin(kGeneric), std::end(kGeneric), run.spec.model_type) != std::end(kGeneric);
+    if (!is_known)
         problems.push_back({"load.task_type",
                             fmt::format("classification of tokens by {} is not supported, or transformers has no class "
                                         "of it",
@@ -174,8 +183,11 @@ void refuse_in_classification(const Run& run, std::vector<Problem>& problems) {
         refuse("load.num_labels",
                fmt::format("transformers has no class of {} that classifies sequences", run.spec.model_type),
                "another model");
-    if (run.spec.recording)
-        refuse("load.num_labels", "recorded networks that classify sequences are not supported", "another model");
+    else if (run.spec.recording && !network::scores_sequences(*run.spec.recording))
+        refuse("load.num_labels",
+               fmt::format("classification of sequences by {} is not supported, or transformers has no class of it",
+                           run.spec.model_type),
+               "another model");
     if (run.spec.mixture)
         refuse("load.num_labels", "mixtures of experts that classify sequences are not supported", "a dense model");
     if (run.stack.transformers < Version{5, 16, 0})

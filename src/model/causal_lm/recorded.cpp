@@ -95,8 +95,8 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
         {"input_ids", batch.input_ids},       {"attention_mask", batch.attention_mask}, {"labels", batch.labels},
         {"position_ids", batch.position_ids}, {"shift_labels", batch.shift_labels},     {"num_items_in_batch", items}};
     Output output;
-    for (NamedTensor& made :
-         run_recorded(run, network, *run.recorded, variant, weights, given, windows_of(run, network, place))) {
+    for (NamedTensor& made : run_recorded(run, network, *run.recorded, variant, weights, given,
+                                          windows_of(run, network, place), batch.logits_to_keep)) {
         Tensor& kept = made.name == "loss"     ? output.loss
                        : made.name == "logits" ? output.logits
                                                : output.others.emplace_back();

@@ -16,6 +16,7 @@
 #include "model/preferences/ppo/refusals.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/network/model.hpp"
+#include "spec/network/rewritten/score.hpp"
 #include "spec/own_trainers.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/pair_rows.hpp"
@@ -269,14 +270,18 @@ void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
     const auto unless = [&](bool known, const char* where, std::string what, const char* hint) {
         if (!known) refuse(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    unless(kind == LoopKind::dpo || kind == LoopKind::kto, "loop.kind", std::string(trainer_of(kind)), "DPO or KTO");
-    unless(!own && run.stack.dpo_scores_in_chunks(), "stack",
-           fmt::format("preference training of {}",
-                       own ? std::string(title_of_own(run.plan.preference.maker)) : "trl " + text_of(run.stack.trl)),
-           "trl 1.16");
+    unless(!generates_rows(kind) && kind != LoopKind::prm, "loop.kind", std::string(trainer_of(kind)),
+           "DPO, KTO, ORPO, CPO, BCO or a reward model");
+    unless(kind != LoopKind::reward || network::scores_sequences(*run.spec.recording), "loop.kind",
+           fmt::format("a reward model of {}", run.spec.model_type), "another model");
+    unless(!own, "stack", fmt::format("preference training of {}", title_of_own(run.plan.preference.maker)),
+           "trl's trainers");
     unless(!run.plan.distributed, "distributed", "preference training on several GPUs", "one GPU");
     unless(!run.plan.evaluation, "training.eval_strategy", "evaluation in preference training", "leave it out");
     unless(run.spec.model_type != "gpt_bigcode", "loop.kind", "preference training of gpt_bigcode", "another model");
+    unless(run.spec.model_type != "falcon" || !prepares_by_itself(kind) || !run.plan.load.quantization,
+           "load.quantization_config", fmt::format("{} of quantized weights of falcon", trainer_of(kind)),
+           "weights in 16 bits");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ bool answers(const network::Variant& variant, const RecordedQuestion& question, 
         return false;
     if (!variant.weights.empty() && (variant.weights == "16 bit") != is_half(weights)) return false;
     if (variant.autocast && *variant.autocast != autocast) return false;
-    if (variant.sizes && !recorded::holds(*variant.sizes, {question.batch, question.length})) return false;
+    if (variant.sizes && !recorded::holds(*variant.sizes, {question.batch, question.length, question.length}))
+        return false;
     return !variant.one_row || question.batch == 1;
 }
 
@@ -107,8 +108,8 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
         arguments.push_back(found ? found->tensor : Tensor());
     }
     const Tensor& ids = arguments.at(0);
-    const auto pass =
-        std::make_shared<RecordedPass>(RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, weights});
+    const auto pass = std::make_shared<RecordedPass>(
+        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1), ids.size(1)}, weights});
     std::vector<Tensor> results =
         RecordedFrame(pass, variant.program, 0, false).called_child(*call, std::move(arguments));
     const auto outputs = named_outputs(document.programs[call->program], results);
@@ -146,7 +147,8 @@ const network::Variant& variant_for_base(const RecordedModel& model, RecordedQue
 
 std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
                                       const network::Variant& variant, DType weights,
-                                      const std::vector<NamedTensor>& given, const RecordedWindows& windows) {
+                                      const std::vector<NamedTensor>& given, const RecordedWindows& windows,
+                                      std::optional<Size> logits_to_keep) {
     const network::Program& program = model.document().programs[variant.program];
     std::vector<Tensor> arguments;
     for (const network::Number place : program.given()) {
@@ -158,8 +160,9 @@ std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, co
         arguments.push_back(found->tensor);
     }
     const Tensor& ids = arguments.at(0);
-    const auto pass =
-        std::make_shared<RecordedPass>(RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, weights});
+    const Size kept = logits_to_keep.value_or(ids.size(1));
+    const auto pass = std::make_shared<RecordedPass>(
+        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1), kept}, weights});
     std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).call(std::move(arguments));
     return named_outputs(program, results);
 }

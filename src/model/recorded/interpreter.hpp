@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -45,11 +46,13 @@ const network::Variant& variant_for(const RecordedModel& model, const RecordedQu
 const network::Variant& variant_for_base(const RecordedModel& model, RecordedQuestion question, DType weights,
                                          bool autocast);
 
-/// One forward pass of the network: its outputs by their names. Throws Error (unsupported) where the sizes are none of
-/// those that the recording holds for, and for functions that the engine does not know.
+/// One forward pass of the network: its outputs by their names. `logits_to_keep`: the head takes so many of the last
+/// tokens; none: all. Throws Error (unsupported) where the sizes are none of those that the recording holds for, and
+/// for functions that the engine does not know.
 std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
                                       const network::Variant& variant, DType weights,
-                                      const std::vector<NamedTensor>& given, const RecordedWindows& windows);
+                                      const std::vector<NamedTensor>& given, const RecordedWindows& windows,
+                                      std::optional<Size> logits_to_keep = {});
 
 /// The same without the head, as trl's SFTTrainer calls it: the last hidden state. Throws Error (unsupported) where no
 /// module is all but the head.

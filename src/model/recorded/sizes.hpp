@@ -10,6 +10,7 @@ namespace vramfit::model::recorded {
 struct Symbols {
     Size batch;
     Size length;
+    Size kept;  ///< tokens of each row, the last ones, that the head takes
 };
 
 /// Throws Error (invalid) where a size leaves its range or a divisor is zero, and for keys of a configuration.

@@ -11,7 +11,19 @@ namespace vramfit::network {
 
 /// One step of a sum in postfix order.
 struct FormulaStep {
-    enum class Kind : std::uint8_t { number, batch, length, key, add, subtract, multiply, divide, remainder, negate };
+    enum class Kind : std::uint8_t {
+        number,
+        batch,
+        length,
+        kept,
+        key,
+        add,
+        subtract,
+        multiply,
+        divide,
+        remainder,
+        negate
+    };
 
     Kind kind = Kind::number;
     std::int64_t number = 0;  ///< of a key, its place in `Formula::keys`
