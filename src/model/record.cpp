@@ -127,14 +127,6 @@ void adapt_in_trainer(const Run& run, Network& network, const std::optional<Prep
     recorder.mark("after_adapter");
 }
 
-/// Parameters that a recorded network never trains are named in it.
-void freeze_recorded(Network& network, const network::Document& recording) {
-    const std::vector<std::string> frozen = network::frozen_parameters(recording);
-    if (frozen.empty()) return;
-    for (const NamedParameter& p : named_parameters(network))
-        if (std::find(frozen.begin(), frozen.end(), p.name()) != frozen.end()) p.tensor->set_requires_grad(false);
-}
-
 /// The network's recording with the attention and the kernels that the plan asks for.
 std::shared_ptr<const network::Document> recording_of(const Run& run, const ModelSpec& spec) {
     std::shared_ptr<const network::Document> recording = spec.recording;
@@ -195,8 +187,8 @@ void run_all(const Run& stored) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);
     }
+    // Also what a class freezes: transformers 5 makes every parameter anew (core_model_loading.py set_param_for_module).
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
-    if (spec.recording) freeze_recorded(network, *spec.recording);
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)
         adapt_in_sft_trainer(run, network);

@@ -188,6 +188,11 @@ void refuse_in_classification(const Run& run, std::vector<Problem>& problems) {
                fmt::format("classification of sequences by {} is not supported, or transformers has no class of it",
                            run.spec.model_type),
                "another model");
+    else if (run.spec.recording && network::has_padding_in_text_config(*run.spec.recording))
+        refuse("load.num_labels",
+               fmt::format("transformers stops: the configuration of {} has no attribute 'pad_token_id'",
+                           run.spec.model_type),
+               "--loop reward, for which trl gives it one, or its text part");
     if (run.spec.mixture)
         refuse("load.num_labels", "mixtures of experts that classify sequences are not supported", "a dense model");
     if (run.stack.transformers < Version{5, 16, 0})

@@ -222,15 +222,6 @@ std::vector<NamedModule> modules_in(const Document& document) {
     return modules;
 }
 
-std::vector<std::string> frozen_parameters(const Document& document) {
-    std::vector<std::string> names;
-    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        for (const Parameter& p : kind.parameters)
-            if (!p.requires_grad) names.push_back(path_inside(path, p.name));
-    });
-    return names;
-}
-
 namespace {
 
 /// Transformers' classes, DBRX's among them (DbrxExpertGLU), say it in their names.

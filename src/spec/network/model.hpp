@@ -24,9 +24,6 @@ ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view na
 /// All modules of the tree but the root, in order of named_modules().
 std::vector<NamedModule> modules_in(const Document& document);
 
-/// Parameters by their names that are never trained (requires_grad is false).
-std::vector<std::string> frozen_parameters(const Document& document);
-
 /// A module of a class that derives from nn.Linear or Conv1D and computes in its own way, as a mixture's router does.
 struct OwnModule {
     std::string path;

@@ -58,11 +58,10 @@ Tensor squeezed(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const network::Argument* dim = a.find(1, "dim");
     if (dim) return squeeze(t, a.integer(*dim));
-    if (t.requires_grad()) a.refuse("no dimension, and a gradient");
-    Tensor out = t;
+    Tensor out = t;  // its gradient is given the dimensions back one by one: unsqueeze_to, views as well
     for (int i = t.dim(); i-- > 0;)
         if (t.session().decide("squeeze", t.size(i) == 1)) out = squeeze(out, i);
-    return out.get() == t.get() ? detach(t) : out;
+    return out.get() == t.get() ? view(t, t.sizes()) : out;
 }
 
 Tensor permuted(const Arguments& a) {

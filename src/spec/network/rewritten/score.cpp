@@ -80,16 +80,20 @@ bool scores_sequences(const Document& recording) {
                                              "jamba",       "jetmoe",       "hunyuan_v1_moe",
                                              "minicpm3",    "minimax",      "ministral",
                                              "olmo",        "olmo3",        "ministral3",
-                                             "persimmon",   "phimoe",       "qwen3_5",
-                                             "stablelm",    "qwen3_5_text", "qwen3_next"};
+                                             "persimmon",   "phimoe",       "stablelm",
+                                             "qwen3_5",     "qwen3_5_text", "qwen3_next"};
     return recording.of_type && is_listed(kGeneric, recording.model_type);
 }
 
 bool scores_tokens(const Document& recording) {
-    constexpr std::string_view kGeneric[] = {
-        "apertus", "axk1",      "axk2",       "deepseek_v3", "diffllama", "exaone4",      "glm",        "helium",
-        "minimax", "ministral", "ministral3", "persimmon",   "qwen3_5",   "qwen3_5_text", "qwen3_next", "stablelm"};
+    constexpr std::string_view kGeneric[] = {"apertus",    "axk1",      "axk2",         "deepseek_v3", "diffllama",
+                                             "exaone4",    "glm",       "helium",       "minimax",     "ministral",
+                                             "ministral3", "persimmon", "qwen3_5_text", "qwen3_next",  "stablelm"};
     return recording.of_type && is_listed(kGeneric, recording.model_type);
+}
+
+bool has_padding_in_text_config(const Document& recording) {
+    return recording.model_type == "gemma3" || recording.model_type == "qwen3_5";
 }
 
 }  // namespace vramfit::network

@@ -14,6 +14,9 @@ Document with_score(const Document& recording, std::int64_t labels, bool of_toke
 
 /// Whether transformers' class that classifies sequences is GenericForSequenceClassification.
 bool scores_sequences(const Document& recording);
+/// Networks with towers, of which the class asks the whole's configuration for a pad_token_id that the text part's has;
+/// trl gives it one.
+bool has_padding_in_text_config(const Document& recording);
 /// Whether transformers' class that classifies tokens is GenericForTokenClassification.
 bool scores_tokens(const Document& recording);
 
