@@ -187,7 +187,8 @@ void run_all(const Run& stored) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);
     }
-    // Also what a class freezes: transformers 5 makes every parameter anew (core_model_loading.py set_param_for_module).
+    // Also what a class freezes: transformers 5 makes every parameter anew (core_model_loading.py
+    // set_param_for_module).
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)
