@@ -261,7 +261,7 @@ CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", 
 #: Types whose modules Liger replaces in a way that was compared.
 LIGER = {"exaone4", "gemma4_text", "hunyuan_v1_dense", "ministral", "olmo3", "qwen3_5_text"}
 #: Types whose generation was compared (src/spec/network/rewritten/generation.cpp can_generate).
-GENERATING = {"exaone4", "glm", "hunyuan_v1_dense", "ministral", "olmo", "olmo3", "opt", "stablelm"}
+GENERATING = {"apertus", "ernie4_5", "exaone4", "glm", "helium", "hunyuan_v1_dense", "hyperclovax", "jais2", "ministral", "ministral3", "nanochat", "olmo", "olmo3", "opt", "persimmon", "stablelm"}
 #: What switches that loss off.
 BALANCING = {name: {"router_aux_loss_coef": 0.0} for name in BALANCED}
 
