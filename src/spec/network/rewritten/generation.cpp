@@ -14,7 +14,6 @@
 #include "spec/network/rewritten/cached_attention.hpp"
 #include "spec/network/rewritten/calls.hpp"
 #include "spec/network/rewritten/given_positions.hpp"
-#include "spec/network/rewritten/logits_alone.hpp"
 #include "spec/network/rewritten/named_masks.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -65,6 +64,20 @@ class Cached {
     std::map<Number, Number> made_;
     int attending_ = 0;
 };
+
+/// Whether the head is given the tokens that logits_to_keep says (with_logits_alone).
+bool keeps_tokens(const Program& program) {
+    return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& one) {
+        const auto* call = std::get_if<Call>(&one);
+        return call && std::any_of(call->results.begin(), call->results.end(), [](const Result& result) {
+                   return std::any_of(result.sizes.begin(), result.sizes.end(), [](const Argument& size) {
+                       const std::vector<FormulaStep>& steps = size.formula.steps;
+                       return size.is(Argument::Kind::formula) && steps.size() == 1 &&
+                              steps[0].kind == FormulaStep::Kind::kept;
+                   });
+               });
+    });
+}
 
 /// Of whole rows without labels.
 bool is_without_loss(const Variant& v) {
@@ -120,13 +133,13 @@ Document with_generation(Document document) {
     };
     for (const Variant& variant : document.variants) {
         if (!is_without_loss(variant)) continue;
+        if (!keeps_tokens(document.programs[variant.program])) refuse("makes logits of all tokens");
         const std::optional<Number> placed = positions.in(variant.program);
         if (!placed) refuse("counts positions in a way of its own");
         made.push_back(variant);
         made.back().program = cached.of(*placed);
         made.back().use_cache = made.back().generates = true;
     }
-    if (!takes_logits_to_keep(document)) refuse("makes logits of all tokens");
     if (made.empty() || !cached.attends_at_all()) refuse("has no attention that was recorded");
     document.variants.insert(document.variants.end(), made.begin(), made.end());
     return document;
