@@ -59,6 +59,11 @@ void refuse_with_recorded_generation(const Run& run, const Refuse& refuse) {
                fmt::format("generation by recorded networks with trl {} and transformers {} was not compared yet",
                            text_of(run.stack.trl), text_of(run.stack.transformers)),
                "the default stack");
+    if (plan.distributed)
+        refuse("distributed", "generation by recorded networks on several GPUs was not compared yet", "one GPU");
+    if (plan.evaluation)
+        refuse("training.eval_strategy", "evaluation of recorded networks that generate was not compared yet",
+               "leave it out");
     if (plan.preference.grpo.generates_by_vllm())
         refuse("training.use_vllm", "generation by vLLM was not compared with recorded networks yet",
                "generation by transformers");
