@@ -19,6 +19,7 @@
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/grpo/refusals.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/reference.hpp"
 #include "model/preferences/rows.hpp"
@@ -30,6 +31,7 @@
 #include "spec/network/model.hpp"
 #include "spec/network/rewritten/context_parallel.hpp"
 #include "spec/network/rewritten/flash_attention.hpp"
+#include "spec/network/rewritten/generation.hpp"
 #include "spec/network/rewritten/liger.hpp"
 #include "spec/network/rewritten/logits_alone.hpp"
 #include "spec/network/rewritten/tensor_parallel.hpp"
@@ -140,6 +142,7 @@ std::shared_ptr<const network::Document> recording_of(const Run& run, const Mode
         replace(network::with_flash_attention(*recording));
     if (uses_liger(run)) replace(network::with_liger(*recording));
     if (is_preference(run.plan.loop.kind)) replace(network::with_logits_alone(*recording));
+    if (generates_by_transformers(run.plan)) replace(network::with_generation(*recording));
     return recording;
 }
 

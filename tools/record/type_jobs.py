@@ -260,6 +260,8 @@ CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", 
        "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
 #: Types whose modules Liger replaces in a way that was compared.
 LIGER = {"exaone4", "gemma4_text", "hunyuan_v1_dense", "ministral", "olmo3", "qwen3_5_text"}
+#: Types whose generation was compared (src/spec/network/rewritten/generation.cpp can_generate).
+GENERATING = {"apertus", "ernie4_5", "exaone4", "glm", "helium", "hunyuan_v1_dense", "hyperclovax", "jais2", "ministral", "ministral3", "nanochat", "olmo", "olmo3", "opt", "persimmon", "stablelm"}
 #: What switches that loss off.
 BALANCING = {name: {"router_aux_loss_coef": 0.0} for name in BALANCED}
 
@@ -292,7 +294,8 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
         made += [with_liger(model_type, row) for row in made[:8]]
     if model_type in WINDOWS:
         made += [reached(row, WINDOWS[model_type], 56 if i == 0 else 24) for i, row in enumerate(row for row in made if "-flash" in row["name"] or row in made[:8])]
-    return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
+    generated = generating(model_type, job, peft) if model_type in GENERATING else []
+    return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft), *generated]}
 
 
 def flash(model_type: str, job: Any, peft: dict[str, Any], prepared: dict[str, Any]) -> list[dict[str, Any]]:
@@ -350,6 +353,22 @@ def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
             preferring("dpo", "lora-checkpointing", pairs, None, peft, bf16=True, **checkpointing),
             preferring("dpo", "qlora", pairs, {"quantization_config": NF4}, peft, bf16=True), preferring("kto", "lora", one, None, peft, bf16=True),
             preferring("kto", "full", one, {"dtype": "float32"}, bf16=True)]
+
+
+def generating(model_type: str, job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
+    """trl's trainers that generate: prompts of one length, prompts and completions of several, and windows that the cache of a layer is filled beyond."""
+    one, several = {"prompt_length": 20, "completion_length": 12}, {"prompt_length": [20, 13], "completion_length": [12, 9, 5, 12]}
+
+    def made(name: str, batch: dict[str, Any], load: Any = None, peft: Any = None, window: int | None = None, **training: Any) -> dict[str, Any]:
+        row = job(name, load, peft, loop=name.split("-")[0], **{"per_device_train_batch_size": 4, "bf16": True, "max_completion_length": 64, **training})
+        model = {**row["model"], "vocab_size": 512}
+        return {**row, "model": with_window(model, WINDOWS[model_type], window) if window else model, "batch": batch, "loop": {**row["loop"], "steps": 2},
+                "trl": {"peft_module_casting_to_bf16": False, "peft_config": True, "trainer": "trl"}}
+    two = {"num_generations": 2, "shuffle_dataset": False}
+    rows = [made("grpo-full", one, {"dtype": "float32"}, num_generations=4), made("grpo-lora-padded", several, None, peft, **two), made("rloo-full-bf16", one, bf16=False, num_generations=4)]
+    if model_type in WINDOWS:
+        rows.append(made("grpo-full-padded-window-passed", several, {"dtype": "float32"}, window=26, **two))
+    return rows
 
 
 def in_stack(job: dict[str, Any], stack: str) -> dict[str, Any]:

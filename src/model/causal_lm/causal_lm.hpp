@@ -61,6 +61,9 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
 /// The model without its head by that recording, from the window of the embedding on.
 Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place);
 
+/// Its logits of the last token as generate asks for them, with what the cache holds (null: none).
+Tensor recorded_last_logits(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache);
+
 /// The cache of keys and values that the model makes where its config has use_cache; null: none.
 KvCachePointer make_cache(const Run& run, const Network& network);
 

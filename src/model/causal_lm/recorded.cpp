@@ -105,4 +105,11 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
     return output;
 }
 
+Tensor recorded_last_logits(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache) {
+    const Place place;
+    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
+    return run_generating(run, network, *run.recorded, batch, cache, dtype_in_forward(run),
+                          windows_of(run, network, place));
+}
+
 }  // namespace vramfit::model

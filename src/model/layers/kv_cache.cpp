@@ -21,9 +21,10 @@ Tensor last_places(const Tensor& states, Size window) {
 }  // namespace
 
 // lazy_initialization makes two empty tensors of the key's dtype; torch.cat with one of them is a contiguous copy.
-void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tensor& key, Tensor& value) {
-    Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
-    const bool slides = layer.attention == LayerAttention::sliding && window;
+void KvCache::update(std::size_t layer, std::optional<Size> window, Tensor& key, Tensor& value) {
+    Layer& cached = layers_.at(layer);
+    const bool slides = window.has_value();
+    cached.places = window;
     if (slides && !cached.window.defined()) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
     const DType dtype = key.dtype();  // lazy_initialization: the values' too
     const auto joined = [dtype](const Tensor& before, const Tensor& states) {
@@ -43,7 +44,7 @@ void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tens
 }
 
 void KvCache::keep(const DecoderLayer& layer, const Tensor& key, const Tensor& value) {
-    layers_[static_cast<std::size_t>(layer.index)] = {key, value, {}};
+    layers_[static_cast<std::size_t>(layer.index)] = {key, value, {}, {}};
 }
 
 }  // namespace vramfit::model

@@ -270,8 +270,9 @@ void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
     const auto unless = [&](bool known, const char* where, std::string what, const char* hint) {
         if (!known) refuse(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    unless(!generates_rows(kind) && kind != LoopKind::prm, "loop.kind", std::string(trainer_of(kind)),
-           "DPO, KTO, ORPO, CPO, BCO or a reward model");
+    unless(!generates_pairs(kind) || run.plan.peft, "peft", "online DPO with a reference of its own", "an adapter");
+    unless(kind != LoopKind::prm, "loop.kind", std::string(trainer_of(kind)),
+           "DPO, KTO, ORPO, CPO, BCO, GRPO, RLOO, online DPO or a reward model");
     unless(kind != LoopKind::reward || network::scores_sequences(*run.spec.recording), "loop.kind",
            fmt::format("a reward model of {}", run.spec.model_type), "another model");
     unless(!own, "stack", fmt::format("preference training of {}", title_of_own(run.plan.preference.maker)),

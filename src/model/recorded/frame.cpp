@@ -207,7 +207,8 @@ void RecordedFrame::keep(const network::Call& call, const network::Result& resul
 /// plain numbers are compared, so that a row is bound to no path by it.
 void RecordedFrame::expect(const network::Call& call, const network::Result& result, const Tensor& made) const {
     if (!made.defined()) return;
-    const recorded::Symbols plain{pass_->symbols.batch.value(), pass_->symbols.length.value(), pass_->symbols.kept.value()};
+    const recorded::Symbols& all = pass_->symbols;
+    const recorded::Symbols plain{all.batch.value(), all.length.value(), all.kept.value(), all.keys.value()};
     bool same = made.dim() == static_cast<int>(result.sizes.size());
     // Of heads that are put together again the recording says the width of the whole: there are fewer in a process.
     const std::size_t compared = pass_->model.document().is_piece ? 0 : result.sizes.size();

@@ -38,6 +38,7 @@ struct RecordedPass {
     std::int64_t steps_of_rounds = 0;                         ///< that loops have run
     std::map<const network::Run*, SharedValues> shared = {};  ///< by the call of the unit
     SharedValues* sharing = nullptr;                          ///< of the unit that runs
+    std::optional<recorded::RecordedCache> cache = {};        ///< of a pass that generates
 };
 using RecordedPassPointer = std::shared_ptr<RecordedPass>;
 
@@ -62,6 +63,7 @@ class RecordedFrame : public recorded::Scope {
     const recorded::Symbols& symbols() const override { return pass_->symbols; }
     engine::Session& session() const override { return pass_->run.session; }
     const Run& run() const override { return pass_->run; }
+    recorded::RecordedCache* cache() const override { return pass_->cache ? &*pass_->cache : nullptr; }
     bool dropout_is_off() const override;
     std::string_view path() const override { return here().path; }
 

@@ -18,7 +18,8 @@ using namespace engine;
 namespace {
 
 bool answers(const network::Variant& variant, const RecordedQuestion& question, DType weights, bool autocast) {
-    if (variant.attention != question.attention || variant.mask != question.mask || variant.use_cache ||
+    if (variant.attention != question.attention || variant.mask != question.mask ||
+        variant.use_cache != question.generates || variant.generates != question.generates ||
         variant.labels != question.labels || variant.items != question.items ||
         variant.checkpointing != question.checkpointing)
         return false;
@@ -145,26 +146,61 @@ const network::Variant& variant_for_base(const RecordedModel& model, RecordedQue
     return variant_for(model, question, weights, autocast);
 }
 
+namespace {
+
+/// What the whole network's program is given, in its order; `absent`: some of it may be None.
+std::vector<Tensor> arguments_of(const network::Program& program, const network::Document& document,
+                                 const std::vector<NamedTensor>& given, bool absent = false) {
+    std::vector<Tensor> arguments;
+    for (const network::Number place : program.given()) {
+        const std::string_view name = program.name_of(place);
+        const auto found =
+            std::find_if(given.begin(), given.end(), [&](const NamedTensor& n) { return n.name == name; });
+        if (found == given.end() || (!absent && !found->tensor.defined()))
+            throw Error(ErrorKind::unsupported, document.file,
+                        fmt::format("the network is given '{}', which no loop has", name), "record another variant");
+        arguments.push_back(found->tensor);
+    }
+    return arguments;
+}
+
+}  // namespace
+
 std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
                                       const network::Variant& variant, DType weights,
                                       const std::vector<NamedTensor>& given, const RecordedWindows& windows,
                                       std::optional<Size> logits_to_keep) {
     const network::Program& program = model.document().programs[variant.program];
-    std::vector<Tensor> arguments;
-    for (const network::Number place : program.given()) {
-        const std::string_view name = program.name_of(place);
-        const NamedTensor* found = named(given, name);
-        if (!found)
-            throw Error(ErrorKind::unsupported, model.document().file,
-                        fmt::format("the network is given '{}', which no loop has", name), "record another variant");
-        arguments.push_back(found->tensor);
-    }
+    std::vector<Tensor> arguments = arguments_of(program, model.document(), given);
     const Tensor& ids = arguments.at(0);
     const Size kept = logits_to_keep.value_or(ids.size(1));
     const auto pass = std::make_shared<RecordedPass>(
         RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1), kept}, weights});
     std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).call(std::move(arguments));
     return named_outputs(program, results);
+}
+
+Tensor run_generating(const Run& run, const Network& network, const RecordedModel& model, const Batch& batch,
+                      const KvCachePointer& cache, DType weights, const RecordedWindows& windows) {
+    const Tensor& ids = batch.input_ids;
+    const Size seen = ids.size(1) + (cache ? cache->tokens() : Size(0));
+    const RecordedQuestion question{"sdpa", *batch.padded ? "padded" : "full", ids.size(0), seen, false, false, false,
+                                    true};
+    const network::Variant& variant = variant_for(model, question, weights, run.session.autocast.enabled);
+    const network::Program& program = model.document().programs[variant.program];
+    std::vector<Tensor> arguments = arguments_of(program, model.document(),
+                                                 {{"input_ids", ids},
+                                                  {"attention_mask", batch.attention_mask},
+                                                  {"position_ids", batch.position_ids},
+                                                  {"labels", {}},
+                                                  {"num_items_in_batch", {}}},
+                                                 true);
+    const auto pass = std::make_shared<RecordedPass>(
+        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1), 1}, weights});
+    pass->cache.emplace(recorded::RecordedCache{cache, batch, model.document(), &pass->symbols.keys});
+    std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).call(std::move(arguments));
+    if (cache) cache->add_tokens(ids.size(1));
+    return named(named_outputs(program, results), "logits")->tensor;
 }
 
 }  // namespace vramfit::model

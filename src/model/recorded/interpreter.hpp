@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/layers/kv_cache.hpp"
 #include "model/recorded/model.hpp"
 
 namespace vramfit::model {
@@ -36,6 +37,7 @@ struct RecordedQuestion {
     bool labels = true;
     bool items = false;
     bool checkpointing = false;
+    bool generates = false;  ///< `length`: of all tokens so far
 };
 
 /// The variant that answers a question. Throws Error (unsupported) where none was recorded, or not for all sizes.
@@ -45,6 +47,10 @@ const network::Variant& variant_for(const RecordedModel& model, const RecordedQu
 /// The same without the head, for which labels make no difference.
 const network::Variant& variant_for_base(const RecordedModel& model, RecordedQuestion question, DType weights,
                                          bool autocast);
+
+/// One forward pass of a network that generates (with_generation), of the prompt or of one token: its logits.
+Tensor run_generating(const Run& run, const Network& network, const RecordedModel& model, const Batch& batch,
+                      const KvCachePointer& cache, DType weights, const RecordedWindows& windows);
 
 /// One forward pass of the network: its outputs by their names. `logits_to_keep`: the head takes so many of the last
 /// tokens; none: all. Throws Error (unsupported) where the sizes are none of those that the recording holds for, and

@@ -18,7 +18,7 @@ Operator operator_named(std::string_view name) {
         for (const auto operators :
              {elementwise_operators(), in_place_operators(), view_operators(), subscript_operators(), parts_operators(),
               selection_operators(), matrix_operators(), attention_operators(), liger_operators(),
-              reduction_operators(), factory_operators(), asked_expert_operators()})
+              reduction_operators(), factory_operators(), asked_expert_operators(), generation_operators()})
             for (const NamedOperator& one : operators) table.emplace(one.name, one.run);
         return table;
     }();
@@ -106,6 +106,11 @@ Scalar Arguments::scalar(const network::Argument& argument) const {
     if (argument.is(Kind::real)) return argument.real;
     if (argument.is(Kind::integer) || argument.is(Kind::formula) || argument.is(Kind::boolean)) return 1;
     refuse("a number is wanted");
+}
+
+RecordedCache& Arguments::cache() const {
+    if (!scope_.cache()) refuse("a pass without a cache");
+    return *scope_.cache();
 }
 
 engine::Dims Arguments::sizes_in(std::span<const network::Argument> items) const {

@@ -8,12 +8,21 @@
 #include <vector>
 
 #include "engine/ops/pointwise.hpp"
+#include "model/layers/kv_cache.hpp"
 #include "model/recorded/sizes.hpp"
 #include "spec/network/document.hpp"
 
 namespace vramfit::model::recorded {
 
 using engine::Scalar;
+
+/// What a pass that generates is given beside tensors.
+struct RecordedCache {
+    KvCachePointer cache;  ///< null: each pass runs all tokens
+    const Batch& batch;
+    const network::Document& document;
+    Size* keys;  ///< places that the layer sees which runs
+};
 
 /// Where a call finds its values, parameters and sizes.
 class Scope {
@@ -34,6 +43,8 @@ class Scope {
     virtual const Symbols& symbols() const = 0;
     virtual engine::Session& session() const = 0;
     virtual const Run& run() const = 0;
+    /// A cache that the pass was given; null: none.
+    virtual RecordedCache* cache() const = 0;
     /// Whether the module's dropout is a module's, and such modules are switched off.
     virtual bool dropout_is_off() const = 0;
     /// The module's place in the network, for messages.
@@ -47,6 +58,10 @@ class Arguments {
 
     engine::Session& session() const { return scope_.session(); }
     const Run& run() const { return scope_.run(); }
+    /// Throws Error (unsupported) where the pass has none.
+    RecordedCache& cache() const;
+    const Symbols& symbols() const { return scope_.symbols(); }
+    std::string_view path() const { return scope_.path(); }
     std::size_t count() const { return call_.arguments.size(); }
 
     /// The argument at a place or of that name; null where it is left out or None.
@@ -137,6 +152,7 @@ std::span<const NamedOperator> liger_operators();
 std::span<const NamedOperator> reduction_operators();
 std::span<const NamedOperator> factory_operators();
 std::span<const NamedOperator> asked_expert_operators();
+std::span<const NamedOperator> generation_operators();
 
 /// The operator of that name, or an empty one.
 Operator operator_named(std::string_view name);

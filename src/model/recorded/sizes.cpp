@@ -48,6 +48,7 @@ Size value_of(const network::Formula& formula, const Symbols& symbols) {
             case Step::Kind::batch: stack.push_back(symbols.batch); continue;
             case Step::Kind::length: stack.push_back(symbols.length); continue;
             case Step::Kind::kept: stack.push_back(symbols.kept); continue;
+            case Step::Kind::keys: stack.push_back(symbols.keys); continue;
             case Step::Kind::key:
                 throw Error(ErrorKind::unsupported, "a size of the recorded network",
                             fmt::format("it depends on the configuration's '{}'",

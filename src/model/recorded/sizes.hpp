@@ -11,6 +11,7 @@ struct Symbols {
     Size batch;
     Size length;
     Size kept;  ///< tokens of each row, the last ones, that the head takes
+    Size keys = 0;  ///< places that the layer sees which runs, where there is a cache
 };
 
 /// Throws Error (invalid) where a size leaves its range or a divisor is zero, and for keys of a configuration.

@@ -205,6 +205,7 @@ struct Variant {
     bool one_row = false;             ///< only for a batch of 1
     std::optional<bool> autocast;     ///< only then
     std::optional<Comparison> sizes;  ///< only where it holds: rows that reach a window
+    bool generates = false;           ///< made for generation (with_generation)
     bool only = false;                ///< an example of one size
     std::size_t not_fitted = 0;       ///< places without a formula
 };
@@ -257,6 +258,7 @@ struct Document {
     std::vector<std::vector<std::string>> ties;
     std::vector<Program> programs;
     std::vector<Variant> variants;
+    std::vector<std::optional<std::int64_t>> windows;  ///< of generation: the window of each layer's cache that slides
 };
 
 /// What a file may hold at most; a hostile one is refused before it costs memory or time.

@@ -16,6 +16,7 @@ struct FormulaStep {
         batch,
         length,
         kept,
+        keys,
         key,
         add,
         subtract,
@@ -26,7 +27,9 @@ struct FormulaStep {
     };
 
     Kind kind = Kind::number;
-    std::int64_t number = 0;  ///< of a key, its place in `Formula::keys`
+    /// Of a key of the configuration its place in `Formula::keys`. `keys` are the places that the attention of a layer
+    /// sees, with those that a cache holds; no document has them.
+    std::int64_t number = 0;
 };
 
 struct Formula {

@@ -68,10 +68,16 @@ void read_all(const Tensor& mask) {
 
 /// _ignore_causal_mask_sdpa: true where the kernel's causal flag is enough.
 bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
-    if (q.window && q.length() >= *q.window) return false;
+    Tensor held = padding;  // padding_mask[:, mask_indices]
+    Tensor places;
+    if (padding.defined() && padding.size(1) > q.keys()) {
+        places = add(arange(q.session(), q.keys()), 0);
+        held = empty(q.session(), {q.batch(), q.keys()}, DType::boolean, Op::index);
+    }
+    if (q.window && q.keys() >= *q.window) return false;
     if (!padding.defined()) return true;
     const bool is_aligned = q.starts() || q.session().decide("one query", q.length() == 1);
-    if (is_aligned) read_all(padding);
+    if (is_aligned) read_all(held);
     if (is_aligned && !q.has_zeros) return true;
     // The case of an empty static cache asks the same of the first q_length places.
     if (q.run.stack.masks_are_read_by_sum() && q.starts()) read_all(slice(padding, 1, 0, q.length()));
@@ -152,22 +158,16 @@ Tensor float_mask(const Request& q, const Tensor& mask) {
     return where(mask, zero, smallest);
 }
 
-/// cache_utils.py DynamicSlidingWindowLayer.get_mask_sizes: keys of a layer that slides; others have all.
-Size keys_of_cache(const Request& q) {
-    if (!q.window || q.starts()) return q.keys();
-    return std::min<Size>(q.keys(), *q.window - 1 + q.length());
-}
-
 /// flash_attention_mask: the host reads mask.all(), and there is no mask without padding. `seen`: tokens of the mask.
 Tensor flash_mask(const Request& q, const Tensor& padding, Size& seen) {
-    const Size keys = keys_of_cache(q);
+    const Size keys = q.keys();
     Tensor mask = slice(padding, 1, padding.size(1) - keys, padding.size(1));
     {
         const Tensor all = reduce(mask, 3, false, DType::boolean, Op::all);
         q.session().streams.host_waits(0);
     }
     if (!q.has_zeros) return {};
-    seen = q.missing->seen(q.batch(), keys, q.keys());
+    seen = q.missing->seen(q.batch(), keys, q.total());
     const bool is_whole = !q.missing->is_unknown && q.session().decide("no padding is seen", seen == q.batch() * keys);
     return is_whole ? Tensor() : mask;
 }
@@ -213,6 +213,21 @@ Masks make_masks(const Run& run, const Tensor& embedded, const Batch& batch, con
     request.window = run.spec.sliding_window;
     if (slides) masks.sliding = create_mask(request, masks.seen_sliding);
     return masks;
+}
+
+// create_causal_mask takes the sizes of the first layer that does not slide, or of the first one.
+Tensor mask_with_cache(const Run& run, const Batch& batch, const KvCachePointer& cache, std::optional<Size> window) {
+    MaskRequest request{run, batch.input_ids, batch.attention_mask,         {},
+                        {},  window,          batch.padded.value_or(false), &batch.missing};
+    if (cache) {
+        const std::vector<KvCache::Layer>& layers = cache->layers();
+        request.cached = cache->tokens();
+        const bool all = std::all_of(layers.begin(), layers.end(),
+                                     [](const KvCache::Layer& layer) { return layer.places.has_value(); });
+        if (all) request.slides = layers.front().places;
+    }
+    Size seen = 0;
+    return create_mask(request, seen);
 }
 
 }  // namespace vramfit::model

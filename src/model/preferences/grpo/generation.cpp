@@ -25,6 +25,7 @@
 #include "model/preferences/grpo/token_paths.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/listed.hpp"
+#include "spec/network/special_tokens.hpp"
 
 namespace vramfit::model {
 
@@ -36,12 +37,14 @@ Size end_tokens(const Run& run) {
     const std::string& type = run.spec.model_type;
     constexpr Size kOfTokenizer = 1;
     if (!by_ms_swift(run.plan) && !run.stack.completions_have_several_ends()) return kOfTokenizer;
+    if (run.spec.recording) return kOfTokenizer + network::special_tokens(*run.spec.recording).ends;
     if (type == "qwen2" || type == "qwen3") return kOfTokenizer;
     return kOfTokenizer + (type == "glm4" ? 3 : 1);
 }
 
 // configuration_*.py of transformers 5.17.
 bool has_begin(const Run& run) {
+    if (run.spec.recording) return network::special_tokens(*run.spec.recording).has_begin;
     constexpr std::string_view kWithout[] = {"glm4", "olmo2", "qwen2", "qwen3"};
     return !is_listed(kWithout, run.spec.model_type);
 }
@@ -102,6 +105,18 @@ Tensor positions_of(const Tensor& mask) {
     return out;
 }
 
+/// XForCausalLM.forward with logits_to_keep 1.
+Tensor logits_of_family(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache) {
+    const Tensor hidden = last_hidden_state(run, network, batch, cache, {});
+    if (cache) cache->add_tokens(hidden.size(1));
+    Tensor last = slice(hidden, 1, hidden.size(1) - 1, hidden.size(1));
+    if (network.hooks) last = network.hooks->before_head(last);
+    Tensor logits = forward(network.head, last);
+    if (network.hooks) network.hooks->after_head(logits);
+    const Family& family = family_of(run.spec.model_type);
+    return family.shape_logits ? family.shape_logits(run, std::move(logits)) : logits;
+}
+
 /// The model's forward as generate calls it: with adapters peft hands the call to the model inside, which accelerate
 /// has not wrapped.
 Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
@@ -113,13 +128,8 @@ Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch
     {
         std::optional<AutocastScope> autocast;
         if (dtype) autocast.emplace(run.session, true, *dtype);
-        const Tensor hidden = last_hidden_state(run, network, batch, cache, {});
-        Tensor last = slice(hidden, 1, hidden.size(1) - 1, hidden.size(1));
-        if (network.hooks) last = network.hooks->before_head(last);
-        logits = forward(network.head, last);
-        if (network.hooks) network.hooks->after_head(logits);
-        const Family& family = family_of(run.spec.model_type);
-        if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
+        logits = run.recorded ? recorded_last_logits(run, network, batch, cache)
+                              : logits_of_family(run, network, batch, cache);
     }
     if (dtype) logits = to(logits, DType::float32);
     Tensor* const outputs[] = {&logits};
@@ -191,12 +201,6 @@ Batch inputs_of_all(const Tensor& ids, const Kwargs& kwargs) {
     return inputs;
 }
 
-/// Does a sliding layer hold its window, so that a further token adds nothing?
-bool is_full(const Run& run, const DecoderLayer& layer, const KvCache::Layer& cached) {
-    const auto window = run.spec.sliding_window;
-    return window && layer.attention == LayerAttention::sliding && cached.keys.size(2) >= *window - 1;
-}
-
 /// _sample. What it has been called with is held by the caller.
 Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs kwargs, const Tensor& end_ids,
               KvCachePointer& cache, std::int64_t tokens, const ForwardWrapper* around, const Prompts& prompts) {
@@ -219,12 +223,11 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             if (s.this_peer_finished.defined()) live.push_back({&s.this_peer_finished, -1});
             Tensor* const held = network.hooks ? network.hooks->held() : nullptr;
             if (held && held->defined()) live.push_back({held, -1});
-            for (std::size_t i = 0; i < cache->layers().size(); ++i) {
-                KvCache::Layer& layer = cache->layers()[i];
-                const int grown = is_full(run, network.layers[i], layer) ? -1 : 2;
-                for (Tensor* t : {&layer.keys, &layer.values}) live.push_back({t, grown});
-            }
-            token += paths.write(times, live);
+            for (KvCache::Layer& layer : cache->layers())
+                for (Tensor* t : {&layer.keys, &layer.values}) live.push_back({t, layer.is_full() ? -1 : 2});
+            const std::int64_t written = paths.write(times, live);
+            cache->add_tokens(written);
+            token += written;
         }
         paths.begin();
         Tensor logits;
@@ -279,7 +282,7 @@ Generated generate_with_cache(const Run& run, const Network& network, const Prom
     if (run.stack.generation_drops_whole_masks() && !prompts.differ) seen.reset();
     if (run.stack.generation_drops_whole_masks()) look_for_padding(mask);
     Generated out;
-    if (caches) out.cache = std::make_shared<KvCache>(network.layers.size());
+    if (caches) out.cache = std::make_shared<KvCache>(layer_count(network));
     out.ids = sample(run, network, ids, {seen, position_ids, prompts.differ, prompts.missing}, end_ids, out.cache,
                      tokens, run.plan.peft ? nullptr : prompts.around,  // the model inside of the adapters has no hooks
                      prompts);

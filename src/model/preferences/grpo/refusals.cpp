@@ -10,7 +10,7 @@
 #include "model/causal_lm/classification.hpp"
 #include "model/parallel/zero_plan.hpp"
 #include "spec/listed.hpp"
-#include "spec/network/model.hpp"
+#include "spec/network/rewritten/generation.hpp"
 #include "spec/own_trainers.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/pair_rows.hpp"
@@ -50,6 +50,34 @@ void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
                           "leave the embedding out");
 }
 
+/// What recorded networks that generate were not compared with.
+template <class Refuse>
+void refuse_with_recorded_generation(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (!run.stack.dpo_scores_in_chunks() || run.stack.generation_drops_whole_masks())
+        refuse("stack",
+               fmt::format("generation by recorded networks with trl {} and transformers {} was not compared yet",
+                           text_of(run.stack.trl), text_of(run.stack.transformers)),
+               "the default stack");
+    if (plan.distributed)
+        refuse("distributed", "generation by recorded networks on several GPUs was not compared yet", "one GPU");
+    if (plan.evaluation)
+        refuse("training.eval_strategy", "evaluation of recorded networks that generate was not compared yet",
+               "leave it out");
+    if (plan.preference.grpo.generates_by_vllm())
+        refuse("training.use_vllm", "generation by vLLM was not compared with recorded networks yet",
+               "generation by transformers");
+    if (plan.load.attention == AttentionImplementation::flash_attention_2)
+        refuse("load.attn_implementation",
+               "generation with the package flash_attn was not compared with recorded networks yet", "sdpa");
+    if (plan.training.use_liger_kernel)
+        refuse("training.use_liger_kernel",
+               "Liger's kernels were not compared with recorded networks that generate yet", "leave it out");
+    if (!plan.reward_models.empty())
+        refuse("loop.reward_models", "reward models were not compared with recorded networks that generate yet",
+               "functions in Python");
+}
+
 /// How tokens are drawn.
 template <class Refuse>
 void refuse_in_sampling(const TrainPlan& plan, const Refuse& refuse) {
@@ -67,17 +95,27 @@ void refuse_in_sampling(const TrainPlan& plan, const Refuse& refuse) {
 
 }  // namespace
 
-bool has_compared_generation(const ModelSpec& spec) { return is_listed(kGenerating, spec.model_type); }
+bool has_compared_generation(const ModelSpec& spec) {
+    return spec.recording ? network::can_generate(*spec.recording) : is_listed(kGenerating, spec.model_type);
+}
+
+bool generates_by_transformers(const TrainPlan& plan) {
+    const LoopKind kind = plan.loop.kind;
+    if (generates_rows(kind)) return !plan.preference.grpo.generates_by_vllm();
+    if (kind == LoopKind::gkd) return plan.distillation.lmbda > 0;
+    return generates_pairs(kind) || has_value_model(kind);
+}
 
 bool has_windows_of_qwen(const ModelSpec& spec) { return spec.sliding_window && spec.model_type.starts_with("qwen"); }
 
 void refuse_generation(const ModelSpec& spec, std::vector<Problem>& problems) {
     const bool generates = has_compared_generation(spec);
     if (!generates || has_windows_of_qwen(spec))
-        problems.push_back({"loop.kind",
-                            fmt::format("generation by {} {} was not compared yet",
-                                        generates ? "windows of" : "networks of the type", spec.model_type),
-                            "the dense families are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, ..."});
+        problems.push_back(
+            {"loop.kind",
+             fmt::format("generation by {} {} was not compared yet", generates ? "windows of" : "networks of the type",
+                         spec.model_type),
+             "dense models are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, olmo3, exaone4, ..."});
     if (spec.rope_type == "dynamic" || spec.rope_type == "longrope")
         problems.push_back(
             {"model.rope_scaling", "frequencies that follow the length were not compared with generation", ""});
@@ -109,6 +147,7 @@ void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
     refuse_in_sampling(plan, refuse);
     if (grpo.generates_by_vllm()) refuse_beside_vllm(run, refuse);
+    if (run.spec.recording) refuse_with_recorded_generation(run, refuse);
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
 

@@ -13,6 +13,9 @@ bool has_compared_generation(const ModelSpec& spec);
 /// Qwen's windows are switched on by hand and only for some layers: they were not compared.
 bool has_windows_of_qwen(const ModelSpec& spec);
 
+/// Whether transformers' generate runs in a step, of the network that is trained.
+bool generates_by_transformers(const TrainPlan& plan);
+
 /// Of networks whose own tokens are trained on.
 void refuse_generation(const ModelSpec& spec, std::vector<Problem>& problems);
 

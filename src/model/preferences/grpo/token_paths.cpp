@@ -9,6 +9,7 @@
 #include "engine/ops/reduce_scratch.hpp"
 #include "engine/session.hpp"
 #include "model/preferences/grpo/sampling.hpp"
+#include "model/recorded/model.hpp"
 
 namespace vramfit::model {
 
@@ -19,6 +20,18 @@ namespace {
 /// The first tokens differ: the prompt's, the one behind it, and one that still holds what came with the prompt.
 constexpr std::int64_t kFirstAlike = 3;
 
+std::vector<Size> windows_of(const Run& run) {
+    std::vector<Size> windows;
+    if (run.recorded) {
+        for (const std::optional<std::int64_t>& window : run.recorded->document().windows)
+            if (window && std::find(windows.begin(), windows.end(), Size(*window)) == windows.end())
+                windows.emplace_back(*window);
+    } else if (run.spec.sliding_window) {
+        windows.push_back(*run.spec.sliding_window);
+    }
+    return windows;
+}
+
 }  // namespace
 
 TokenPaths::TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens, bool padded, Missing missing)
@@ -28,6 +41,7 @@ TokenPaths::TokenPaths(const Run& run, const Tensor& prompts, std::int64_t token
       tokens_(tokens),
       padded_(padded),
       missing_(std::move(missing)),
+      windows_(windows_of(run)),
       period_(padded && run.plan.load.attention != AttentionImplementation::flash_attention_2 ? 8 : 1) {}
 
 void TokenPaths::begin() {
@@ -58,8 +72,8 @@ std::vector<std::int64_t> TokenPaths::path_of(std::int64_t token) const {
     std::vector<std::int64_t> path = {splits(1, spec.num_attention_heads), static_cast<std::int64_t>(sum.accumulation)};
     if (by_ms_swift(run_.plan)) path.push_back(token + 1 >= kTokensOfStopWords);
     // Behind its window a sliding layer's keys and values do not grow; the tokens about its end are unlike the others.
-    if (const auto window = spec.sliding_window)
-        path.push_back(static_cast<std::int64_t>(std::clamp<Size>(places - *window, -1, 2)));
+    for (const Size& window : windows_)
+        path.push_back(static_cast<std::int64_t>(std::clamp<Size>(places - window, -1, 2)));
     for (const ReduceScratch& part : sum.parts)
         path.insert(path.end(), {static_cast<std::int64_t>(part.buffer), static_cast<std::int64_t>(part.semaphores)});
     if (run_.plan.load.attention == AttentionImplementation::flash_attention_2) {

@@ -42,6 +42,7 @@ class TokenPaths {
     std::int64_t prompt_ = 0, tokens_ = 0;
     bool padded_ = false;           ///< prompts: attention takes a mask
     Missing missing_;               ///< its zeros
+    std::vector<Size> windows_;     ///< of caches that slide, each once
     std::int64_t period_ = 1;       ///< tokens of a stretch
     engine::Stretch stretches_[3];  ///< of the last tokens that were run, the latest one last
     std::int64_t run_in_a_row_ = 0;

@@ -14,7 +14,8 @@ namespace {
 
 Tensor attended(const Arguments& a) {
     AttentionArguments how;
-    how.is_causal = a.flag(5, "is_causal", false);
+    // sdpa_attention_forward: only with several queries, which recordings compare with 1 in front of it.
+    how.is_causal = a.flag(5, "is_causal", false) && a.tensor(0).size(2) > 1;
     how.enable_gqa = a.flag(7, "enable_gqa", false);
     how.dropout = a.session().training ? a.probability(4, "dropout_p", 0.0) : 0.0;
     how.ring = ring_of(a.run().plan);

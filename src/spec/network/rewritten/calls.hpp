@@ -12,6 +12,8 @@
 
 namespace vramfit::network {
 
+inline constexpr std::string_view kSdpa = "torch.nn.functional.scaled_dot_product_attention";
+
 /// Another program of the document: its number.
 inline Number add(Document& document, Program program) {
     document.programs.push_back(std::move(program));

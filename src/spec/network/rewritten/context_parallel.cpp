@@ -169,7 +169,7 @@ bool has_windows(const Document& recording) {
 
 Document with_cut_sequences(Document document) {
     WithoutMasks unmasked(document);
-    GivenPositions positions(document);
+    GivenPositions positions(document, "leave out context parallelism");
     std::vector<Variant> made;
     for (const Variant& variant : document.variants) {
         if (variant.attention != "sdpa" || variant.use_cache || !variant.labels || variant.mask == "absent") continue;

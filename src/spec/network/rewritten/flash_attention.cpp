@@ -17,8 +17,6 @@ namespace {
 
 using Kind = Argument::Kind;
 
-constexpr std::string_view kSdpa = "torch.nn.functional.scaled_dot_product_attention";
-
 /// Classes whose attention does not hand position_ids on, so that nothing looks for packed rows.
 constexpr std::string_view kWithoutPositions[] = {"GPTBigCodeAttention", "GraniteMoeHybridAttention",
                                                   "Ministral3Attention", "PersimmonAttention"};

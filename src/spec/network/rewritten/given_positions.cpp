@@ -69,6 +69,24 @@ std::optional<Number> counted_positions(const Program& program) {
     return std::nullopt;
 }
 
+/// OPT's position_ids, which are counted in the mask of rows: what modules are given by that name.
+std::optional<Number> named_positions(const Program& program, const Document& document) {
+    for (const Instruction& instruction : program.code) {
+        const Run* const run = module_run(instruction);
+        if (!run) continue;
+        const std::vector<Number> places = document.programs[run->program].given();
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            if (document.programs[run->program].name_of(places[i]) != "position_ids") continue;
+            const bool is_made = std::any_of(program.code.begin(), program.code.end(), [&](const Instruction& one) {
+                const auto* call = std::get_if<Call>(&one);
+                return call && call->results.size() == 1 && call->results[0].value == run->given[i];
+            });
+            if (is_made) return run->given[i];
+        }
+    }
+    return std::nullopt;
+}
+
 /// The value is an input from here on: what it was made of is not made.
 void make_input(Program& program, Number positions) {
     std::optional<Number> made = positions;
@@ -77,6 +95,7 @@ void make_input(Program& program, Number positions) {
             const auto* call = std::get_if<Call>(&one);
             return call && call->results.size() == 1 && call->results[0].value == made;
         });
+        if (maker == program.code.end()) return;  // it is given: the mask of rows
         const Argument& argument = std::get<Call>(*maker).arguments[0];
         const std::optional<Number> next = argument.is(Kind::value) ? std::optional(argument.value) : std::nullopt;
         program.code.erase(maker);
@@ -125,7 +144,7 @@ const GivenPositions::Made& GivenPositions::with_rows(Number number, const std::
         throw Error(ErrorKind::unsupported, document_.file,
                     fmt::format("{} {} the positions of tokens, which is not supported where they are given",
                                 program.class_name, what),
-                    "leave out context parallelism");
+                    without_);
     };
     for (Instruction& instruction : program.code) {
         if (auto* call = std::get_if<Call>(&instruction)) {
@@ -162,7 +181,9 @@ const GivenPositions::Made& GivenPositions::with_rows(Number number, const std::
 
 std::optional<Number> GivenPositions::in(Number number) {
     Program program = document_.programs[number];
-    if (const std::optional<Number> counted = counted_positions(program)) {
+    std::optional<Number> counted = counted_positions(program);
+    if (!counted && from_masks_) counted = named_positions(program, document_);
+    if (counted) {
         make_input(program, *counted);
         program.inputs.push_back(positions_input(*counted));
         return with_rows(add(document_, std::move(program)), {*counted}).program;

@@ -13,7 +13,10 @@ namespace vramfit::network {
 /// Rewrites programs of a document, each once for the values that it is given.
 class GivenPositions {
   public:
-    explicit GivenPositions(Document& document) : document_(document) {}
+    /// `without`: what a refusal says to do. `from_masks`: positions that are counted in the mask of rows are given
+    /// too.
+    GivenPositions(Document& document, const char* without, bool from_masks = false)
+        : document_(document), without_(without), from_masks_(from_masks) {}
 
     /// The program with an input `position_ids` [B, S], in place of those that it, or one that it runs, counts for one
     /// row; nothing: none does. Throws Error (unsupported) where what is made of them is read on the host.
@@ -29,6 +32,8 @@ class GivenPositions {
     const Made& with_rows(Number program, const std::vector<Number>& inputs);
 
     Document& document_;
+    const char* without_;
+    bool from_masks_;
     std::map<std::pair<Number, std::vector<Number>>, Made> made_;
 };
 
