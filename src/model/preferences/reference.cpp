@@ -15,6 +15,13 @@ using namespace engine;
 
 namespace {
 
+/// The tree of a recorded network, with this one's modules.
+void bind_recording(const Run& run, Reference& reference) {
+    if (!run.recorded) return;
+    reference.recorded = std::make_unique<RecordedModel>(run.recorded->document());
+    reference.recorded->bind(*reference.network);
+}
+
 /// Of one of several processes it is loaded in host memory: device_map is None (DPOTrainer.__init__), but under FSDP.
 bool is_loaded_on_host(const Run& run) { return run.plan.distributed && !run.plan.distributed->as<Fsdp2Plan>(); }
 
@@ -90,6 +97,7 @@ Reference load_behind_policy(const Run& run) {
     else if (out.plan->prepare_kbit)
         prepare_for_kbit_training(asked, *out.network, *out.plan->prepare_kbit);
     out.network->checkpointing = Checkpointing::off;  // from_pretrained leaves it in evaluation
+    bind_recording(run, out);
     recorder.empty_cache();
     return out;
 }
@@ -98,9 +106,10 @@ Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
     Reference reference = copies_reference(run.plan) ? copy_reference(run, policy) : load_reference(run, policy);
+    bind_recording(run, reference);
     run.session.recorder.begin({PhaseKind::trainer});
     if (!run.plan.distributed) return reference;
-    const Run asked = run.with(*reference.plan);
+    const Run asked = run_of_reference(run, reference, *reference.plan);
     if (is_partitioned(asked.plan))
         reference.pieces = std::make_unique<Zero3Reference>(asked, *reference.network);  // prepare_deepspeed, stage 3
     else if (zero_of(run.plan))
@@ -116,6 +125,7 @@ Reference make_reference(const Run& run, Network& policy) {
 TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     TrainPlan plan = run.plan;
     plan.load.attention = reference.plan->load.attention;
+    plan.load.dtype = reference.plan->load.dtype;
     const bool kto = run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks();
     if ((kto && !by_own_trainer(run.plan)) || run.plan.loop.kind == LoopKind::bco)
         plan.training.use_cache = run.spec.use_cache;
@@ -123,6 +133,12 @@ TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     if (generates_pairs(run.plan.loop.kind))
         plan.training.use_cache = run.spec.use_cache && !run.plan.training.gradient_checkpointing;
     return plan;
+}
+
+Run run_of_reference(const Run& run, const Reference& reference, const TrainPlan& plan) {
+    Run out = run.with(plan);
+    if (reference.recorded) out.recorded = reference.recorded.get();
+    return out;
 }
 
 ModelSpec spec_without_adapters(const Run& run, const Network& policy) {

@@ -7,6 +7,7 @@
 #include "model/causal_lm/causal_lm.hpp"
 #include "model/parallel/fsdp2/reference.hpp"
 #include "model/parallel/zero/stage3_reference.hpp"
+#include "model/recorded/model.hpp"
 
 namespace vramfit::model {
 
@@ -14,9 +15,10 @@ namespace vramfit::model {
 struct Reference {
     /// What it was loaded with; outlives the network.
     std::unique_ptr<TrainPlan> plan;
-    std::unique_ptr<Network> network;        ///< none: the policy's own, or precomputed
-    std::unique_ptr<Fsdp2Reference> shards;  ///< what FSDP2 cuts of it
-    std::unique_ptr<Zero3Reference> pieces;  ///< the same of ZeRO-3
+    std::unique_ptr<Network> network;         ///< none: the policy's own, or precomputed
+    std::unique_ptr<RecordedModel> recorded;  ///< of a recorded network, with this one's modules
+    std::unique_ptr<Fsdp2Reference> shards;   ///< what FSDP2 cuts of it
+    std::unique_ptr<Zero3Reference> pieces;   ///< the same of ZeRO-3
 };
 
 /// ms-swift loads the reference of full fine-tuning before the policy; other trainers nothing.
@@ -55,8 +57,11 @@ class WithoutAdapters {
     std::vector<std::vector<std::optional<ParameterAdapter>>> bare_;
 };
 
-/// How the reference model is run: with its own attention.
+/// How the reference model is run: with its own dtype and attention.
 TrainPlan plan_of_reference(const Run& run, const Reference& reference);
+
+/// The run with a plan, of a recorded network with the reference's own modules.
+Run run_of_reference(const Run& run, const Reference& reference, const TrainPlan& plan);
 
 /// Up to transformers 4 the config says whether keys and values are kept, but not in a policy that checkpoints its
 /// layers, also without gradients (modeling_layers.py GradientCheckpointingLayer).
@@ -71,7 +76,7 @@ auto on_reference(const Run& run, Network& policy, const Reference& reference, c
         const engine::Scoped<bool> evaluates(run.session.training, false);
         const engine::Scoped<engine::ModuleHooks*> hooks(run.session.module_hooks, reference.pieces.get());
         const TrainPlan plan = plan_of_reference(run, reference);
-        const Run asked = run.with(plan);
+        const Run asked = run_of_reference(run, reference, plan);
         return forward(asked, *reference.network);
     }
     const ModelSpec spec = spec_without_adapters(run, policy);

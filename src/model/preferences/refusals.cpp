@@ -278,14 +278,17 @@ void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
     unless(!own, "stack", fmt::format("preference training of {}", title_of_own(run.plan.preference.maker)),
            "trl's trainers");
     const auto& processes = run.plan.distributed;
-    const bool is_compared = (kind == LoopKind::dpo || kind == LoopKind::reward) &&
-                             (!processes || processes->as<DdpPlan>() || processes->as<ZeroPlan>());
+    const bool is_compared =
+        (kind == LoopKind::dpo || kind == LoopKind::reward) &&
+        (!processes || processes->as<DdpPlan>() || processes->as<ZeroPlan>() || processes->as<Fsdp2Plan>());
     unless(!processes || is_compared, "distributed",
-           "preference training on several GPUs but by DDP or ZeRO in DPO and of reward models", "one GPU");
+           "preference training on several GPUs but by DDP, ZeRO or FSDP2 in DPO and of reward models", "one GPU");
     // BERT's kin: the head's weight is asked of a module that has more in it than the head.
-    unless(
-        !processes || processes->as<DdpPlan>() || run.spec.recording->output_embeddings.find('.') == std::string::npos,
-        "distributed", fmt::format("preference training of {} on several GPUs", run.spec.model_type), "one GPU");
+    const network::Document& recording = *run.spec.recording;
+    unless(!processes || processes->as<DdpPlan>() || recording.output_embeddings.find('.') == std::string::npos,
+           "distributed", fmt::format("preference training of {} in shards", run.spec.model_type), "DDP");
+    unless(!processes || !processes->as<Fsdp2Plan>() || !network::has_experts(recording), "distributed",
+           "preference training of a mixture of experts under FSDP2", "DDP or ZeRO");
     unless(run.spec.model_type != "gpt_bigcode", "loop.kind", "preference training of gpt_bigcode", "another model");
     unless(run.spec.model_type != "falcon" || !prepares_by_itself(kind) || !run.plan.load.quantization,
            "load.quantization_config", fmt::format("{} of quantized weights of falcon", trainer_of(kind)),
