@@ -270,7 +270,6 @@ void refuse_with_recording(const Run& run, bool own, const Refuse& refuse) {
     const auto unless = [&](bool known, const char* where, std::string what, const char* hint) {
         if (!known) refuse(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    unless(!generates_pairs(kind) || run.plan.peft, "peft", "online DPO with a reference of its own", "an adapter");
     unless(kind != LoopKind::prm, "loop.kind", std::string(trainer_of(kind)),
            "DPO, KTO, ORPO, CPO, BCO, GRPO, RLOO, online DPO or a reward model");
     unless(kind != LoopKind::reward || network::scores_sequences(*run.spec.recording), "loop.kind",
@@ -310,7 +309,11 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "the stack llamafactory-0.9.5, with trl 0.24");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
-    if (has_value_model(plan.loop.kind)) return refuse_generation(run.spec, problems), refuse_in_ppo(run, problems);
+    if (has_value_model(plan.loop.kind)) {
+        refuse_generation(run.spec, problems);
+        refuse_without_cache(run.spec, problems);
+        return refuse_in_ppo(run, problems);
+    }
     if (!own && plan.loop.kind != LoopKind::bco && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),

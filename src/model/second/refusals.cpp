@@ -39,7 +39,6 @@ void refuse_in_distillation(const Run& run, std::vector<Problem>& problems) {
     };
     if (run.stack.trl < Version{1, 16, 0})
         refuse("loop.kind", "GKD was compared with trl 1.16 only", "the default stack");
-    if (run.spec.recording) refuse("model", "recorded networks in GKD are not supported", "a model of a family");
     if (run.spec.mixture) refuse("model", "mixtures of experts in GKD are not supported", "a dense model");
     if (plan.training.fp16) refuse("training.fp16", "GKD with fp16 is not supported", "bf16");
     if (plan.load.attention != AttentionImplementation::sdpa || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)

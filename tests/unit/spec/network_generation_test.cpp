@@ -7,7 +7,7 @@
 #include "expect.hpp"
 #include "spec/network/rewritten/generation.hpp"
 #include "spec/network/rewritten/logits_alone.hpp"
-#include "spec/network/special_tokens.hpp"
+#include "spec/network/generation_config.hpp"
 #include "support/catch.hpp"
 #include "type_network.hpp"
 
@@ -94,9 +94,9 @@ TEST_CASE("a network that attends in a way of its own does not generate") {
 }
 
 TEST_CASE("tokens that end a row are the configuration's, or its class's") {
-    CHECK(network::special_tokens(network_of_type("glm", "")).ends == 3);
-    CHECK(!network::special_tokens(network_of_type("glm", "")).has_begin);
-    CHECK(network::special_tokens(network_of_type("glm", R"(, "eos_token_id": [1, 2])")).ends == 2);
-    CHECK(network::special_tokens(network_of_type("olmo", R"(, "eos_token_id": 2, "bos_token_id": 1)")).has_begin);
-    CHECK(network::special_tokens(network_of_type("opt", R"(, "eos_token_id": null)")).ends == 0);
+    CHECK(network::generation_config_of(network_of_type("glm", "")).ends == 3);
+    CHECK(!network::generation_config_of(network_of_type("glm", "")).has_begin);
+    CHECK(network::generation_config_of(network_of_type("glm", R"(, "eos_token_id": [1, 2])")).ends == 2);
+    CHECK(network::generation_config_of(network_of_type("olmo", R"(, "eos_token_id": 2, "bos_token_id": 1)")).has_begin);
+    CHECK(network::generation_config_of(network_of_type("opt", R"(, "eos_token_id": null)")).ends == 0);
 }

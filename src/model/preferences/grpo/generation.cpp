@@ -25,7 +25,7 @@
 #include "model/preferences/grpo/token_paths.hpp"
 #include "model/preferences/rows.hpp"
 #include "spec/listed.hpp"
-#include "spec/network/special_tokens.hpp"
+#include "spec/network/generation_config.hpp"
 
 namespace vramfit::model {
 
@@ -37,14 +37,14 @@ Size end_tokens(const Run& run) {
     const std::string& type = run.spec.model_type;
     constexpr Size kOfTokenizer = 1;
     if (!by_ms_swift(run.plan) && !run.stack.completions_have_several_ends()) return kOfTokenizer;
-    if (run.spec.recording) return kOfTokenizer + network::special_tokens(*run.spec.recording).ends;
+    if (run.spec.recording) return kOfTokenizer + network::generation_config_of(*run.spec.recording).ends;
     if (type == "qwen2" || type == "qwen3") return kOfTokenizer;
     return kOfTokenizer + (type == "glm4" ? 3 : 1);
 }
 
 // configuration_*.py of transformers 5.17.
 bool has_begin(const Run& run) {
-    if (run.spec.recording) return network::special_tokens(*run.spec.recording).has_begin;
+    if (run.spec.recording) return network::generation_config_of(*run.spec.recording).has_begin;
     constexpr std::string_view kWithout[] = {"glm4", "olmo2", "qwen2", "qwen3"};
     return !is_listed(kWithout, run.spec.model_type);
 }

@@ -10,6 +10,7 @@
 #include "model/causal_lm/classification.hpp"
 #include "model/parallel/zero_plan.hpp"
 #include "spec/listed.hpp"
+#include "spec/network/generation_config.hpp"
 #include "spec/network/rewritten/generation.hpp"
 #include "spec/own_trainers.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -108,6 +109,15 @@ bool generates_by_transformers(const TrainPlan& plan) {
 
 bool has_windows_of_qwen(const ModelSpec& spec) { return spec.sliding_window && spec.model_type.starts_with("qwen"); }
 
+namespace {
+
+/// Whether config.json says so.
+bool keeps_no_cache(const ModelSpec& spec) {
+    return spec.recording ? !network::generation_config_of(*spec.recording).keeps_cache : !spec.use_cache;
+}
+
+}  // namespace
+
 void refuse_generation(const ModelSpec& spec, std::vector<Problem>& problems) {
     const bool generates = has_compared_generation(spec);
     if (!generates || has_windows_of_qwen(spec))
@@ -121,6 +131,16 @@ void refuse_generation(const ModelSpec& spec, std::vector<Problem>& problems) {
             {"model.rope_scaling", "frequencies that follow the length were not compared with generation", ""});
 }
 
+// transformers 5.17 generation/utils.py _prepare_generation_config: what the trainer leaves open is the checkpoint's
+// generation_config.json's, and where there is none the configuration's.
+void refuse_without_cache(const ModelSpec& spec, std::vector<Problem>& problems) {
+    if (keeps_no_cache(spec))
+        problems.push_back({"model.use_cache",
+                            "generation by a model whose config.json has \"use_cache\": false is not supported: its "
+                            "generation_config.json decides whether keys and values are kept",
+                            "true, if generation_config.json does not say false as well"});
+}
+
 void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
@@ -132,6 +152,7 @@ void refuse_in_groups(const Run& run, std::vector<Problem>& problems) {
                            text_of(run.stack.trl)),
                "one GPU, or trl 1.16");
     refuse_generation(run.spec, problems);
+    if (!generates_pairs(plan.loop.kind) && generates_by_transformers(plan)) refuse_without_cache(run.spec, problems);
     const bool packs = plan.load.attention == AttentionImplementation::flash_attention_2;
     if (plan.load.attention == AttentionImplementation::eager || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
         refuse("load.attn_implementation",

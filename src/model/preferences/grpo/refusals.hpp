@@ -19,6 +19,9 @@ bool generates_by_transformers(const TrainPlan& plan);
 /// Of networks whose own tokens are trained on.
 void refuse_generation(const ModelSpec& spec, std::vector<Problem>& problems);
 
+/// Where the trainer leaves to the checkpoint whether keys and values are kept.
+void refuse_without_cache(const ModelSpec& spec, std::vector<Problem>& problems);
+
 void refuse_in_groups(const Run& run, std::vector<Problem>& problems);
 
 }  // namespace vramfit::model
