@@ -10,7 +10,7 @@ namespace vramfit::model::recorded {
 struct Symbols {
     Size batch;
     Size length;
-    Size kept;  ///< tokens of each row, the last ones, that the head takes
+    Size kept;      ///< tokens of each row, the last ones, that the head takes
     Size keys = 0;  ///< places that the layer sees which runs, where there is a cache
 };
 

@@ -5,9 +5,9 @@
 #include <variant>
 
 #include "expect.hpp"
+#include "spec/network/generation_config.hpp"
 #include "spec/network/rewritten/generation.hpp"
 #include "spec/network/rewritten/logits_alone.hpp"
-#include "spec/network/generation_config.hpp"
 #include "support/catch.hpp"
 #include "type_network.hpp"
 
@@ -97,6 +97,7 @@ TEST_CASE("tokens that end a row are the configuration's, or its class's") {
     CHECK(network::generation_config_of(network_of_type("glm", "")).ends == 3);
     CHECK(!network::generation_config_of(network_of_type("glm", "")).has_begin);
     CHECK(network::generation_config_of(network_of_type("glm", R"(, "eos_token_id": [1, 2])")).ends == 2);
-    CHECK(network::generation_config_of(network_of_type("olmo", R"(, "eos_token_id": 2, "bos_token_id": 1)")).has_begin);
+    CHECK(
+        network::generation_config_of(network_of_type("olmo", R"(, "eos_token_id": 2, "bos_token_id": 1)")).has_begin);
     CHECK(network::generation_config_of(network_of_type("opt", R"(, "eos_token_id": null)")).ends == 0);
 }

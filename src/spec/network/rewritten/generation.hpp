@@ -19,8 +19,8 @@ inline constexpr std::string_view kCausalMask = "transformers.masking_utils.crea
 
 /// The recording with variants that `generates` beside those without labels (with_logits_alone), which it has: each
 /// runs the prompt, or one token with what a cache holds. They are given `position_ids` [B, S] and an `attention_mask`
-/// [B, T] of all tokens so far. `Document::windows` says which layers' caches slide. Throws Error (unsupported) where masks, positions
-/// or attention are made in another way than most classes do.
+/// [B, T] of all tokens so far. `Document::windows` says which layers' caches slide. Throws Error (unsupported) where
+/// masks, positions or attention are made in another way than most classes do.
 Document with_generation(Document document);
 
 }  // namespace vramfit::network
