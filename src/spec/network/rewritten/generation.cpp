@@ -119,7 +119,7 @@ bool can_generate(const Document& recording) {
     constexpr std::string_view kCompared[] = {
         "apertus",    "ernie4_5", "exaone4", "glm",   "helium", "hunyuan_v1_dense", "hyperclovax", "jais2", "ministral",
         "ministral3", "nanochat", "olmo",    "olmo3", "opt",    "persimmon",        "stablelm"};
-    return is_listed(kCompared, recording.model_type);
+    return recording.of_type && is_listed(kCompared, recording.model_type);
 }
 
 Document with_generation(Document document) {

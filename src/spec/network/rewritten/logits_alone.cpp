@@ -114,11 +114,4 @@ Document with_logits_alone(const Document& recording) {
     return document;
 }
 
-bool takes_logits_to_keep(const Document& recording) {
-    return std::all_of(recording.variants.begin(), recording.variants.end(), [&](const Variant& variant) {
-        Program program = recording.programs[variant.program];
-        return slice_of_head(program) != program.code.end();
-    });
-}
-
 }  // namespace vramfit::network

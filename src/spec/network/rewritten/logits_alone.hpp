@@ -9,7 +9,4 @@ namespace vramfit::network {
 /// `logits_to_keep` says (FormulaStep::Kind::kept; the whole row unless the pass says less).
 Document with_logits_alone(const Document& recording);
 
-/// Whether the network's forward takes `logits_to_keep`.
-bool takes_logits_to_keep(const Document& recording);
-
 }  // namespace vramfit::network
