@@ -141,7 +141,7 @@ std::shared_ptr<const network::Document> recording_of(const Run& run, const Mode
     if (run.plan.load.attention == AttentionImplementation::flash_attention_2)
         replace(network::with_flash_attention(*recording));
     if (uses_liger(run)) replace(network::with_liger(*recording));
-    if (is_preference(run.plan.loop.kind)) replace(network::with_logits_alone(*recording));
+    if (is_preference(run.plan.loop.kind) && spec.num_labels == 0) replace(network::with_logits_alone(*recording));
     if (generates_by_transformers(run.plan)) replace(network::with_generation(*recording));
     return recording;
 }

@@ -18,6 +18,7 @@
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/liger.hpp"
 #include "model/network/modules.hpp"
+#include "spec/listed.hpp"
 #include "spec/network/rewritten/score.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -139,9 +140,7 @@ void refuse_token_classes(const Run& run, std::vector<Problem>& problems) {
                                              "phi3",  "qwen2", "qwen3",  "seed_oss", "smollm3", "starcoder2"};
     const TrainPlan& plan = run.plan;
     const auto& recording = run.spec.recording;
-    const bool is_known =
-        recording ? network::scores_tokens(*recording)
-                  : std::find(std::begin(kGeneric), std::end(kGeneric), run.spec.model_type) != std::end(kGeneric);
+    const bool is_known = recording ? network::scores_tokens(*recording) : is_listed(kGeneric, run.spec.model_type);
     if (!is_known)
         problems.push_back({"load.task_type",
                             fmt::format("classification of tokens by {} is not supported, or transformers has no class "

@@ -171,7 +171,6 @@ struct Parameter {
     std::string name;
     DTypeName dtype;
     std::vector<Argument> sizes;
-    bool requires_grad = true;
     bool persistent = true;
     std::optional<DTypeName> initial = std::nullopt;  ///< of values that the loader makes for it and lets go of
     int initials = 1;                                 ///< so many at once

@@ -27,8 +27,8 @@ struct FormulaStep {
     };
 
     Kind kind = Kind::number;
-    /// Of a key of the configuration its place in `Formula::keys`. `keys` are the places that the attention of a layer
-    /// sees, with those that a cache holds; no document has them.
+    /// Of a key of the configuration its place in `Formula::keys`. `kept` are the last tokens of a row that the head
+    /// takes, `keys` the places that the attention of a layer sees, with those that a cache holds; no file has them.
     std::int64_t number = 0;
 };
 

@@ -37,8 +37,8 @@ std::vector<Parameter> parameters_of(const Place& place) {
         Parameter parameter{row.list(3, 4).at(0).text(), read_dtype(row.at(1)), read_sizes(row.at(2))};
         if (row.size() > 3) {
             const Place unusual = row.at(3);
-            if (unusual.object().has("requires_grad"))
-                parameter.requires_grad = unusual.member("requires_grad").boolean();
+            // No matter behind from_pretrained, which makes every parameter anew.
+            if (unusual.object().has("requires_grad")) unusual.member("requires_grad").boolean();
             if (unusual.has("initial")) parameter.initial = read_dtype(unusual.member("initial"));
             if (unusual.has("initials"))
                 parameter.initials = static_cast<int>(unusual.member("initials").integer(2, 100));

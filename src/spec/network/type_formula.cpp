@@ -113,7 +113,8 @@ std::optional<Sum> sum_of(const Formula& formula, const Numbers& numbers, std::s
             case Step::Kind::number: stack.push_back({of_number(step.number)}); continue;
             case Step::Kind::batch: stack.push_back({Sum{{{1, 0}, 1}}}); continue;
             case Step::Kind::length: stack.push_back({Sum{{{0, 1}, 1}}}); continue;
-            case Step::Kind::kept: return std::nullopt;  // of rewritten programs alone
+            case Step::Kind::kept:
+            case Step::Kind::keys: return std::nullopt;  // of rewritten programs alone
             case Step::Kind::key:
                 stack.push_back(
                     {of_number(number_of(numbers, formula.keys[static_cast<std::size_t>(step.number)], text)), true});

@@ -1,10 +1,10 @@
 // Recorded types under context parallelism: what goes into their programs, and what they make of it.
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <variant>
 
 #include "expect.hpp"
+#include "program_walk.hpp"
 #include "spec/network/rewritten/context_parallel.hpp"
 #include "support/catch.hpp"
 #include "type_network.hpp"
@@ -12,30 +12,6 @@
 using namespace vramfit;
 
 namespace {
-
-using Visit = std::function<void(const network::Program&)>;
-
-void for_each_program(const network::Document& document, network::Number number, const Visit& visit) {
-    const network::Program& program = document.programs[number];
-    visit(program);
-    for (const network::Instruction& instruction : program.code)
-        if (const auto* run = std::get_if<network::Run>(&instruction)) for_each_program(document, run->program, visit);
-}
-
-/// In how many programs of a variant, each as often as it is run, something calls the function.
-std::size_t calls_of(const network::Document& document, const network::Variant& variant, std::string_view function) {
-    std::size_t found = 0;
-    for_each_program(document, variant.program, [&](const network::Program& program) {
-        for (const network::Instruction& instruction : program.code)
-            if (const auto* call = std::get_if<network::Call>(&instruction)) found += call->function == function;
-    });
-    return found;
-}
-
-bool is_given(const network::Program& program, std::string_view name) {
-    return std::any_of(program.inputs.begin(), program.inputs.end(),
-                       [&](const network::Input& input) { return input.name == name; });
-}
 
 bool is_one(const network::Argument& argument) {
     return argument.is(network::Argument::Kind::integer) && argument.integer == 1;

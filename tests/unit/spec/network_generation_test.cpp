@@ -1,10 +1,10 @@
 // Recorded types as transformers' generate calls them.
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <variant>
 
 #include "expect.hpp"
+#include "program_walk.hpp"
 #include "spec/network/generation_config.hpp"
 #include "spec/network/rewritten/generation.hpp"
 #include "spec/network/rewritten/logits_alone.hpp"
@@ -14,30 +14,6 @@
 using namespace vramfit;
 
 namespace {
-
-using Visit = std::function<void(const network::Program&)>;
-
-void for_each_run(const network::Document& document, network::Number number, const Visit& visit) {
-    const network::Program& program = document.programs[number];
-    visit(program);
-    for (const network::Instruction& instruction : program.code)
-        if (const auto* run = std::get_if<network::Run>(&instruction)) for_each_run(document, run->program, visit);
-}
-
-/// How often something calls the function in a pass through a variant.
-std::size_t count_calls(const network::Document& document, const network::Variant& variant, std::string_view function) {
-    std::size_t found = 0;
-    for_each_run(document, variant.program, [&](const network::Program& program) {
-        for (const network::Instruction& instruction : program.code)
-            if (const auto* call = std::get_if<network::Call>(&instruction)) found += call->function == function;
-    });
-    return found;
-}
-
-bool has_input(const network::Program& program, std::string_view name) {
-    return std::any_of(program.inputs.begin(), program.inputs.end(),
-                       [&](const network::Input& input) { return input.name == name; });
-}
 
 network::Document generation_of(const char* type, const char* more) {
     return network::with_generation(network::with_logits_alone(network_of_type(type, more)));
@@ -57,12 +33,12 @@ TEST_CASE("keys and values of each layer go through a cache, and masks are made 
     const std::vector<network::Variant> variants = generating(made);
     REQUIRE(variants.size() == 4);  // padded or not, with rows that reach the window or not
     for (const network::Variant& variant : variants) {
-        CHECK(has_input(made.programs[variant.program], "position_ids"));
-        CHECK(count_calls(made, variant, network::kCacheUpdate) == made.windows.size());
-        CHECK(count_calls(made, variant, network::kCausalMask) == 2);
-        CHECK(count_calls(made, variant, "torch.nn.functional.cross_entropy") == 0);
-        CHECK(count_calls(made, variant, "torch.Tensor.__bool__") == 0);
-        CHECK(count_calls(made, variant, "torch.arange") == 0);  // of heads too
+        CHECK(is_given(made.programs[variant.program], "position_ids"));
+        CHECK(calls_of(made, variant, network::kCacheUpdate) == made.windows.size());
+        CHECK(calls_of(made, variant, network::kCausalMask) == 2);
+        CHECK(calls_of(made, variant, "torch.nn.functional.cross_entropy") == 0);
+        CHECK(calls_of(made, variant, "torch.Tensor.__bool__") == 0);
+        CHECK(calls_of(made, variant, "torch.arange") == 0);  // of heads too
         CHECK(made.programs[variant.program].outputs.size() == 1);
     }
 }
@@ -80,8 +56,8 @@ TEST_CASE("caches slide of those layers that are given the mask of a window") {
 TEST_CASE("positions that a network counts in the mask of rows are given") {
     const network::Document made = generation_of("opt", "");
     for (const network::Variant& variant : generating(made)) {
-        CHECK(has_input(made.programs[variant.program], "position_ids"));
-        CHECK(count_calls(made, variant, "torch.cumsum") == 0);
+        CHECK(is_given(made.programs[variant.program], "position_ids"));
+        CHECK(calls_of(made, variant, "torch.cumsum") == 0);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "program_walk.hpp"
 #include "spec/network/model.hpp"
 #include "spec/network/rewritten/logits_alone.hpp"
 #include "spec/network/rewritten/score.hpp"
@@ -42,8 +43,7 @@ TEST_CASE("each variant with labels has one beside it without, whose head takes 
         const network::Program& program = alone.programs[without.program];
         CHECK(names_of(program.outputs) == std::set<std::string>{"logits"});
         CHECK(functions_of(program) == std::set<std::string>{"torch.Tensor.__getitem__"});
-        CHECK(std::none_of(program.inputs.begin(), program.inputs.end(),
-                           [](const network::Input& input) { return input.name == "labels"; }));
+        CHECK(!is_given(program, "labels"));
     }
 }
 

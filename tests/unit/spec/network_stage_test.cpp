@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "expect.hpp"
+#include "program_walk.hpp"
 #include "spec/network/rewritten/stage.hpp"
 #include "support/catch.hpp"
 #include "type_network.hpp"
@@ -33,11 +34,6 @@ std::multiset<std::string> modules_of(const network::Document& document, const n
     return found;
 }
 
-bool is_given(const network::Document& document, const network::Variant& variant, std::string_view name) {
-    const auto& inputs = document.programs[variant.program].inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](const network::Input& input) { return input.name == name; });
-}
-
 using Paths = std::multiset<std::string>;
 
 }  // namespace
@@ -55,8 +51,8 @@ TEST_CASE("a stage runs its own layers, the first one the embedding, the last on
         REQUIRE(!part.variants.empty());
         for (const network::Variant& variant : part.variants) {
             CHECK(modules_of(part, variant) == stage.modules);
-            CHECK(is_given(part, variant, "input_ids") == stage.layers.has_embedding());
-            CHECK(is_given(part, variant, "inputs_embeds") != stage.layers.has_embedding());
+            CHECK(is_given(part.programs[variant.program], "input_ids") == stage.layers.has_embedding());
+            CHECK(is_given(part.programs[variant.program], "inputs_embeds") != stage.layers.has_embedding());
         }
     }
 }

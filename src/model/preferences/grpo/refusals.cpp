@@ -104,7 +104,7 @@ bool generates_by_transformers(const TrainPlan& plan) {
     const LoopKind kind = plan.loop.kind;
     if (generates_rows(kind)) return !plan.preference.grpo.generates_by_vllm();
     if (kind == LoopKind::gkd) return plan.distillation.lmbda > 0;
-    return generates_pairs(kind) || has_value_model(kind);
+    return has_value_model(kind);
 }
 
 bool has_windows_of_qwen(const ModelSpec& spec) { return spec.sliding_window && spec.model_type.starts_with("qwen"); }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -20,12 +19,7 @@ namespace {
 using Kind = Argument::Kind;
 
 /// The length becomes the number of places that the layer sees.
-void give_keys(Argument& argument) {
-    if (argument.is(Kind::formula))
-        for (FormulaStep& step : argument.formula.steps)
-            if (step.kind == FormulaStep::Kind::length) step.kind = FormulaStep::Kind::keys;
-    for (Argument& item : argument.items) give_keys(item);
-}
+void give_keys(Argument& argument) { count_instead_of_length(argument, FormulaStep::Kind::keys); }
 
 /// Rewrites one program.
 class CachedAttention {
@@ -143,16 +137,9 @@ class CachedAttention {
             const Instruction& one = program_.code[i];
             if (const auto* run = std::get_if<Run>(&one))
                 if (std::find(run->given.begin(), run->given.end(), number) != run->given.end()) return true;
-            const auto* call = std::get_if<Call>(&one);
             bool used = false;
-            const std::function<void(const Argument&)> look = [&](const Argument& argument) {
-                used = used || is_value(argument, number);
-                for (const Argument& item : argument.items) look(item);
-            };
-            if (call)
-                for (const Argument& argument : call->arguments) look(argument);
-            if (call)
-                for (const auto& [name, argument] : call->named) look(argument);
+            if (const auto* call = std::get_if<Call>(&one))
+                for_each_value(*call, [&](Number value) { used = used || value == number; });
             if (used) return true;
         }
         const std::vector<Number> left = program_.left();
@@ -162,24 +149,6 @@ class CachedAttention {
     bool has_end(Number number, std::size_t place) const {
         return std::any_of(program_.code.begin() + static_cast<std::ptrdiff_t>(place), program_.code.end(),
                            [&](const Instruction& one) { return ends(one, number); });
-    }
-
-    static void rename(Argument& argument, Number from, Number to) {
-        if (is_value(argument, from)) argument.value = to;
-        for (Argument& item : argument.items) rename(item, from, to);
-    }
-
-    static void rename(Instruction& instruction, Number from, Number to) {
-        if (auto* call = std::get_if<Call>(&instruction)) {
-            for (Argument& argument : call->arguments) rename(argument, from, to);
-            for (auto& [name, argument] : call->named) rename(argument, from, to);
-            for (Result& result : call->results)
-                if (result.view == fmt::format("%{}", from)) result.view = fmt::format("%{}", to);
-        } else if (auto* run = std::get_if<Run>(&instruction)) {
-            std::replace(run->given.begin(), run->given.end(), from, to);
-        } else if (auto* end = std::get_if<End>(&instruction)) {
-            std::replace(end->values.begin(), end->values.end(), from, to);
-        }
     }
 
     /// What is made of keys and values alone, up to the attention.

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "spec/network/document.hpp"
 
 namespace vramfit::network {
@@ -35,6 +37,41 @@ inline bool is_value(const Argument& argument, std::optional<Number> number) {
 inline const Run* module_run(const Instruction& instruction) {
     const auto* run = std::get_if<Run>(&instruction);
     return run && run->kind == Run::Kind::module ? run : nullptr;
+}
+
+/// Calls `visit` with each value among a call's arguments.
+template <class Visit>
+void for_each_value(const Call& call, const Visit& visit) {
+    const auto look = [&](const auto& again, const Argument& argument) -> void {
+        if (argument.is(Argument::Kind::value)) visit(argument.value);
+        for (const Argument& item : argument.items) again(again, item);
+    };
+    for (const Argument& argument : call.arguments) look(look, argument);
+    for (const auto& [name, argument] : call.named) look(look, argument);
+}
+
+inline void rename(Argument& argument, Number from, Number to) {
+    if (is_value(argument, from)) argument.value = to;
+    for (Argument& item : argument.items) rename(item, from, to);
+}
+
+/// Every mention of a value, but in loops.
+inline void rename(Instruction& instruction, Number from, Number to) {
+    if (auto* run = std::get_if<Run>(&instruction)) std::replace(run->given.begin(), run->given.end(), from, to);
+    if (auto* end = std::get_if<End>(&instruction)) std::replace(end->values.begin(), end->values.end(), from, to);
+    auto* const call = std::get_if<Call>(&instruction);
+    if (!call) return;
+    for (Argument& argument : call->arguments) rename(argument, from, to);
+    for (auto& [name, argument] : call->named) rename(argument, from, to);
+    for (Result& result : call->results)
+        if (result.view == fmt::format("%{}", from)) result.view = fmt::format("%{}", to);
+}
+
+/// In formulas the length of rows becomes another size.
+inline void count_instead_of_length(Argument& argument, FormulaStep::Kind by) {
+    for (FormulaStep& step : argument.formula.steps)
+        if (step.kind == FormulaStep::Kind::length) step.kind = by;
+    for (Argument& item : argument.items) count_instead_of_length(item, by);
 }
 
 inline bool is_call(const Instruction& instruction, std::string_view function) {

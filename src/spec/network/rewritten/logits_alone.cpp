@@ -27,16 +27,10 @@ std::vector<Number> made_by(const Instruction& instruction) {
 
 void drop_loss(Program& program) {
     std::vector<Number> gone;
-    std::vector<Instruction> kept;
-    for (Instruction& instruction : std::exchange(program.code, {})) {
-        if (!is_of_loss(instruction)) {
-            kept.push_back(std::move(instruction));
-            continue;
-        }
-        const std::vector<Number> made = made_by(instruction);
-        gone.insert(gone.end(), made.begin(), made.end());
-    }
-    program.code = std::move(kept);
+    for (const Instruction& instruction : program.code)
+        if (is_of_loss(instruction))
+            for (const Number made : made_by(instruction)) gone.push_back(made);
+    std::erase_if(program.code, is_of_loss);
     for (const Number number : gone) forget(program.code, number);
     std::erase_if(program.code, is_empty);
     std::erase_if(program.outputs, [](const Output& output) { return output.name == "loss"; });
@@ -70,15 +64,7 @@ std::vector<Instruction>::iterator slice_of_head(Program& program) {
                         [](Instruction& one) { return kept_tokens(one) != nullptr; });
 }
 
-void count_kept(Formula& formula) {
-    for (FormulaStep& step : formula.steps)
-        if (step.kind == FormulaStep::Kind::length) step.kind = FormulaStep::Kind::kept;
-}
-
-void count_kept(Argument& argument) {
-    count_kept(argument.formula);
-    for (Argument& item : argument.items) count_kept(item);
-}
+void count_kept(Argument& argument) { count_instead_of_length(argument, FormulaStep::Kind::kept); }
 
 void count_kept(Call& call) {
     for (Argument& argument : call.arguments) count_kept(argument);

@@ -4,7 +4,6 @@
 #include "spec/network/rewritten/named_masks.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -25,17 +24,6 @@ std::optional<Number> mask_of_rows(const Program& program) {
     for (const Input& input : program.inputs)
         if (input.name == kMask && input.what.value && input.what.sizes.size() == 2) return input.what.value;
     return std::nullopt;
-}
-
-/// Calls `visit` with each value among a call's arguments.
-template <class Visit>
-void for_each_value(const Call& call, const Visit& visit) {
-    const std::function<void(const Argument&)> look = [&](const Argument& argument) {
-        if (argument.is(Kind::value)) visit(argument.value);
-        for (const Argument& item : argument.items) look(item);
-    };
-    for (const Argument& argument : call.arguments) look(argument);
-    for (const auto& [name, argument] : call.named) look(argument);
 }
 
 /// "S >= 4096": 4096.

@@ -2,9 +2,7 @@
 #include "spec/network/rewritten/score.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
-#include <utility>
 
 #include "spec/listed.hpp"
 #include "spec/network/model.hpp"
@@ -37,24 +35,22 @@ std::int64_t hidden_size(const Document& document) {
     return 0;
 }
 
-/// The module around the head, if it is the network itself, and the network without its head.
-std::vector<Child>& children_beside_head(Document& document) { return document.kinds[document.root].children; }
-
 }  // namespace
 
 Document with_score(const Document& recording, std::int64_t labels, bool of_tokens) {
     Document document = recording;
     const std::string base = base_model(document), head = document.output_embeddings;
     const std::int64_t hidden = hidden_size(document);
-    std::vector<Child>& children = children_beside_head(document);
+    const auto number = static_cast<Number>(document.kinds.size());
+    document.kinds.push_back(score(hidden, labels, of_tokens));
+    std::vector<Child>& children = document.kinds[document.root].children;
     const auto is_base = [&](const Child& child) { return child.name == base; };
     if (hidden == 0 || std::none_of(children.begin(), children.end(), is_base))
         throw Error(ErrorKind::unsupported, document.file,
                     "a network whose layers are in no module of their own is not supported with a head of scores",
                     "another model");
     std::erase_if(children, [&](const Child& child) { return !is_base(child); });
-    document.kinds.push_back(score(hidden, labels, of_tokens));
-    children_beside_head(document).push_back({"score", static_cast<Number>(document.kinds.size() - 1)});
+    children.push_back({"score", number});
     document.output_embeddings = "score";
     std::erase_if(document.ties, [&](const std::vector<std::string>& names) {
         return std::any_of(names.begin(), names.end(),

@@ -2,7 +2,6 @@
 #include "spec/network/rewritten/stage.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,21 +19,7 @@ namespace {
 
 /// Every mention of a value.
 void replace(Program& program, Number from, Number to) {
-    const std::string old_base = fmt::format("%{}", from), new_base = fmt::format("%{}", to);
-    const std::function<void(Argument&)> change = [&](Argument& argument) {
-        if (is_value(argument, from)) argument.value = to;
-        for (Argument& item : argument.items) change(item);
-    };
-    for (Instruction& instruction : program.code) {
-        if (auto* run = std::get_if<Run>(&instruction)) std::replace(run->given.begin(), run->given.end(), from, to);
-        if (auto* end = std::get_if<End>(&instruction)) std::replace(end->values.begin(), end->values.end(), from, to);
-        auto* const call = std::get_if<Call>(&instruction);
-        if (!call) continue;
-        for (Argument& argument : call->arguments) change(argument);
-        for (auto& [name, argument] : call->named) change(argument);
-        for (Result& result : call->results)
-            if (result.view == old_base) result.view = new_base;
-    }
+    for (Instruction& instruction : program.code) rename(instruction, from, to);
     for (Output& output : program.outputs)
         if (output.value == from) output.value = to;
     std::replace(program.keeps.begin(), program.keeps.end(), from, to);
